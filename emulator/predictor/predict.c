@@ -642,6 +642,29 @@ static void find_speeds(struct prediction_job *p) {
     }
 }
 
+/* A few hundred cycles decide whether an SM gets two of the last clusters: the mean of three assumptions. */
+static double any_spread(const struct prediction_job *p, struct tail *all, double end) {
+    const double assumed[] = {p->chip->cta_spread_least, p->chip->cta_spread_most};
+    for (int i = 0; i < 2; i++) {
+        all->together = p->chip->cta_spread * assumed[i];
+        end += tail_end(all, NULL);
+    }
+    return end / 3;
+}
+
+/* Two clusters of an SM end together, and SMs of equal work a few per cent apart. So either some SMs get two of the last
+ * clusters and others none, or each of these SMs gets one, and two boards do it differently: the mean of both, for SMs that
+ * end one, two and three deviations apart. */
+static double packed_or_not(const struct prediction_job *p, struct tail *all, double end) {
+    double sum = 0;
+    for (int i = 0; i < 6; i++) {
+        all->together = (i / 2 + 1) * p->chip->cta_ends_apart * end;
+        all->packs = i % 2;
+        sum += tail_end(all, NULL);
+    }
+    return sum / 6;
+}
+
 /* When the last cluster of all places ends, and of each, from the work of those that were simulated. */
 static double end_of_all(struct prediction_job *p) {
     struct tail all = {.chip = p->chip,
@@ -654,13 +677,8 @@ static double end_of_all(struct prediction_job *p) {
     memcpy(all.speed, p->speed, sizeof all.speed);
     tail_fill(p->cycles, p->n);
     if (p->resident == 2) tail_pair(p->chip, p->cycles, p->n, p->busy);
-    double end = tail_end(&all, p->end), mean = end / 3;
-    /* a few hundred cycles decide whether an SM gets two of the last clusters: average three assumptions */
-    for (int i = 0; i < 2; i++) {
-        all.together =
-            p->chip->cta_spread * (i ? p->chip->cta_spread_most : p->chip->cta_spread_least);
-        mean += tail_end(&all, NULL) / 3;
-    }
+    double end = tail_end(&all, p->end);
+    double mean = p->resident == 2 ? packed_or_not(p, &all, end) : any_spread(p, &all, end);
     /* the chip begins CTAs one after the other */
     double begun = (double)p->n * p->grid->cluster_size * p->chip->cta_interval;
     if (begun > mean) mean = begun;

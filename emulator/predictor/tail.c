@@ -54,8 +54,9 @@ static double to_do(const struct tail *t, const struct share_of_place *s, double
 }
 
 /* The place where the next cluster ends. If it is about the same time on several places, the one with the least
- * work left: clusters of one place end one after the other, so other places get a new one before it gets two. Of
- * places with about as much, the first of its GPC: which SM of a wave ends first is not a matter of its GPC. */
+ * work left (unless t packs): clusters of one place end one after the other, so other places get a new one before it
+ * gets two. Of places with about as much, the first of its GPC: which SM of a wave ends first is not a matter of its
+ * GPC. */
 static struct share_of_place *next_place(const struct tail *t, struct share_of_place *s,
                                          const double *rank) {
     struct share_of_place *best = NULL;
@@ -68,7 +69,7 @@ static struct share_of_place *next_place(const struct tail *t, struct share_of_p
         if (next_end(t, &s[j], &which) <= until) least = fmin(least, to_do(t, &s[j], first));
     for (uint64_t j = 0; j < t->places; j++) {
         if (next_end(t, &s[j], &which) > until) continue;
-        if (to_do(t, &s[j], first) > least + until - first) continue;
+        if (!t->packs && to_do(t, &s[j], first) > least + until - first) continue;
         if (!best || rank[j] < rank[best - s]) best = &s[j];
     }
     return best;

@@ -9,9 +9,11 @@ struct tail {
     const struct predictor_chip *chip;
     const double *cycles; /* n: the work of each cluster on a full place */
     uint64_t n, places;
-    int resident;              /* clusters that a place holds */
-    double launch;             /* cycles from a cluster's end to the next one's begin */
-    double together;           /* clusters that end within so many cycles may end in any order */
+    int resident;    /* clusters that a place holds */
+    double launch;   /* cycles from a cluster's end to the next one's begin */
+    double together; /* clusters that end within so many cycles may end in any order */
+    bool
+        packs; /* of those the same place gets all that it has room for; else one place after the other */
     double speed[SM_CTAS + 1]; /* speed of each of k clusters on a place; 1 on a full place */
 };
 

@@ -1167,9 +1167,11 @@ static void events_of_later_turns_wait(void **state) {
 /* ---- The end of a launch ----------------------------------------------------------------------- */
 
 static double uneven; /* cycles of CTAs, either way of 300 */
+static bool packs;
 static double end_of(uint64_t n, uint64_t places, double alone) {
     double cycles[1000];
-    struct tail t = {.chip = &chip, .cycles = cycles, .n = n, .places = places, .resident = 3};
+    struct tail t = {
+        .chip = &chip, .cycles = cycles, .n = n, .places = places, .resident = 3, .packs = packs};
     for (uint64_t i = 0; i < n; i++) cycles[i] = 300 + uneven * sm_spread(i);
     t.launch = 10;
     t.together = 5;
@@ -1189,6 +1191,16 @@ static void few_left_run_faster(void **state) {
     assert_true(fabs(end_of(400, 132, 3) - 300 - 310.0 / 3) < 1e-9);
     assert_true(fabs(end_of(132, 132, 3) - 100) < 1e-9);
     assert_true(fabs(end_of(133, 132, 3) - 200) < 1e-9); /* two that share an SM */
+}
+
+/* Three more on one SM, not on three, which would be 3 times as fast. */
+static void the_last_may_be_packed(void **state) {
+    (void)state;
+    chip.cta_elder = 0;
+    assert_true(fabs(end_of(399, 132, 3) - 300 - 310.0 / 3) < 1e-9);
+    packs = true;
+    assert_true(fabs(end_of(399, 132, 3) - 610) < 1e-9);
+    packs = false;
 }
 
 /* A launch begins on all GPCs alike, and CTAs of one SM begin nearly together: far less apart than `each` for all SMs. */
@@ -1501,6 +1513,7 @@ int main(void) {
         cmocka_unit_test_setup(the_elder_ends_first, read_chip),
         cmocka_unit_test(ctas_are_dealt_to_gpcs),
         cmocka_unit_test(idle_gpcs_count_faster),
+        cmocka_unit_test(the_last_may_be_packed),
         cmocka_unit_test(last_work_goes_to_all_gpcs),
         cmocka_unit_test(gpcs_begin_alike),
         cmocka_unit_test(a_last_round_is_spread),
