@@ -206,6 +206,8 @@ static void block_begin(struct emu_block *b, const uint32_t cluster[3]) {
     for (int n = 0; n < b->n_warps; n++) {
         warp_begin(&b->warp[n]);
         b->warp[n].n_registers = registers_per_thread(s, b->n_threads);
+        b->warp[n].n_setmaxnreg = 0;
+        b->warp[n].setmaxnreg = NULL;
     }
     if (b->shadow) emu_shadow_begin(b->shadow);
     emu_async_begin(b);
