@@ -398,6 +398,7 @@ check "and that is nothing" emulated --quiet "$program" nobody_looks
 # ---- Calls that are not inlined, grid.sync(), and a kernel that cannot run beside them
 check "calls compile" compile "$dir/calls" tests/runtime/run_calls.cu
 check "recursion, function pointers, grid.sync()" emulated --quiet "$dir/calls"
+check "grid.sync() in an ordinary launch" says 'trap by lane 0; grid.sync\(\) needs a cooperative launch' 1 emulated --quiet "$dir/calls" ordinary
 check "a kernel refused when it is launched" says 'kernel _Z8texturedyPf .* the emulator does not know tld4\.r\.2d\.v4\.f32\.f32 \(line [0-9]+, PTX line [0-9]+\); read the four texels' 3 emulated --quiet "$dir/calls" refused
 check "its launch fails" grep -q 'launch: cudaErrorNotSupported' "$tap_dir/said"
 check "and is said once" [ "$(grep -c 'cannot run here' "$tap_dir/said")" -eq 1 ]
