@@ -1,4 +1,4 @@
-/* Between two calls, pages of managed memory that an operation uses for which the host has not waited are kept from
+/* Between two calls, pages of managed and pinned memory that an operation uses for which the host has not waited are kept from
  * the host: wholly if the operation writes there, else from its writes. The fault tells the byte, and a byte that the
  * operation does not use is no mistake: its page is given back, and so is all after a mistake, so that the program
  * goes on. What the fault found is said by the next call, or at the end, since a handler of signals may not print.
@@ -205,9 +205,10 @@ static void add(const struct order_operation *op, int protection, uint64_t from,
 
 static void add_runs(const struct session *s, const struct order_operation *op,
                      enum order_use use) {
+    const bool talks = op->of[ORDER_STRONG_READ].n || op->of[ORDER_STRONG_WRITE].n;
     for (size_t i = 0; i < op->of[use].n; i++) {
         const struct order_run *r = &op->of[use].run[i];
-        if (memory_is_guarded(s, r->from, op->is_copy))
+        if (memory_is_guarded(s, r->from, talks))
             add(op, use == ORDER_WRITE ? PROT_NONE : PROT_READ, r->from, r->to);
     }
 }

@@ -107,6 +107,11 @@ static void right() {
         a, [](void *p) { *(float *)p = 1; }, m);
     fill<<<1, 32, 0, a>>>(m, 10);
     cudaFree(m);
+    cudaMallocAsync(&m, N * 4, a); // a stream's own memory
+    fill<<<1, 32, 0, a>>>(m, N);
+    cudaStreamWaitEvent(b, recorded(a), 0);
+    twice<<<1, 32, 0, b>>>(m, y, N);
+    cudaFreeAsync(m, b);
     cudaFree(x), cudaFree(y), cudaFreeHost(h);
 }
 
@@ -183,6 +188,27 @@ static void pinned_rewritten() {
     cudaMemcpyAsync(x, h, N * 4, cudaMemcpyHostToDevice, stream());
     h[500] = 1;
 }
+static void
+mapped_too_early() { // a kernel writes pinned memory, and says nothing that the host could poll
+    float *h;
+    cudaHostAlloc(&h, N * 4, cudaHostAllocMapped);
+    fill<<<4, 128>>>(h, N);
+    printf("%g\n", h[600]);
+}
+static void freed_elsewhere() { // the free is in a stream that does not wait for the kernel
+    float *x;
+    cudaStream_t a = stream(), b = stream();
+    cudaMallocAsync(&x, N * 4, a);
+    fill<<<4, 128, 0, a>>>(x, N);
+    cudaFreeAsync(x, b);
+}
+static void
+allocated_elsewhere() { // the allocation is in a stream for which the copy does not wait
+    float *x, *h = pinned();
+    cudaStream_t a = stream(), b = stream();
+    cudaMallocAsync(&x, N * 4, a);
+    cudaMemcpyAsync(x, h, N * 4, cudaMemcpyHostToDevice, b);
+}
 static void variable_too_early() {
     set_variable<<<1, 1>>>();
     printf("%d\n", variable[0]);
@@ -218,6 +244,9 @@ static const struct {
                 PROGRAM(host_after_other),
                 PROGRAM(pinned_too_early),
                 PROGRAM(pinned_rewritten),
+                PROGRAM(mapped_too_early),
+                PROGRAM(freed_elsewhere),
+                PROGRAM(allocated_elsewhere),
                 PROGRAM(variable_too_early),
                 PROGRAM(graph_and_stream)};
 
