@@ -83,11 +83,12 @@ static cudaError_t share_variable(struct session *s, uint64_t p, uint64_t bytes)
     void *value = malloc(bytes);
     if (!value) return cudaErrorMemoryAllocation;
     memcpy(value, emu_memory_at(s->memory, p, bytes), bytes);
-    emu_memory_share(s->memory, p);
+    const char *why = emu_memory_share(s->memory, p);
+    if (why) session_say("%s", why);
     memcpy(emu_memory_at(s->memory, p, bytes), value, bytes);
     free(value);
     stream_host_shares(s, true);
-    return cudaSuccess;
+    return why ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
 cudaError_t binary_load(struct session *s, struct binary *b) {

@@ -42,11 +42,14 @@ cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_
     if (!bytes && kind == MEMORY_MANAGED) return cudaErrorInvalidValue;
     if (bytes > s->info.memory_bytes || emu_memory_alloc(s->memory, bytes, &at))
         return cudaErrorMemoryAllocation;
-    if (!add_piece(at, bytes, kind)) return cudaErrorMemoryAllocation;
-    if (kind == MEMORY_DEVICE || kind == MEMORY_GRAPH)
+    const bool is_hidden = kind == MEMORY_DEVICE || kind == MEMORY_GRAPH;
+    const char *why = is_hidden ? NULL : emu_memory_share(s->memory, at);
+    if (why) session_say("%s", why);
+    if (why || !add_piece(at, bytes, kind)) return cudaErrorMemoryAllocation;
+    if (is_hidden)
         emu_memory_watch(s->memory, at); /* the host cannot write it */
     else
-        emu_memory_share(s->memory, at), stream_host_shares(s, kind == MEMORY_MANAGED);
+        stream_host_shares(s, kind == MEMORY_MANAGED);
     *p = (void *)(uintptr_t)at;
     return cudaSuccess;
 }

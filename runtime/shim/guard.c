@@ -1,5 +1,5 @@
-/* Between two calls, pages of managed and pinned memory that an operation uses for which the host has not waited are kept from
- * the host: wholly if the operation writes there, else from its writes. The fault tells the byte, and a byte that the
+/* Between two calls, pages of managed and pinned memory that an operation uses for which the host has not waited are
+ * kept from the host: wholly if the operation writes there, else from its writes. The fault tells the byte, and a byte that the
  * operation does not use is no mistake: its page is given back, and so is all after a mistake, so that the program
  * goes on. What the fault found is said by the next call, or at the end, since a handler of signals may not print.
  *
