@@ -143,6 +143,7 @@ struct emu_block {
     struct emu_shadow *shadow; /* checks/race.c's own; NULL when checks are off */
     struct emu_barrier barrier[EMU_BARRIERS];
     uint32_t free_registers; /* setmaxnreg's pool */
+    bool took_unwritten;     /* its shared memory got a value of global memory that nothing wrote */
     uint64_t ticks;          /* instructions run: what clock reads */
     void *async; /* instructions/async.h's own: pending TMA operations, mbarrier clocks */
     struct emu_visit *visit; /* by agent; NULL: alone in its cluster */

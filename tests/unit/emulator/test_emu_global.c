@@ -342,6 +342,8 @@ static void warps(void **state) {
     correct(1, 64, EXCHANGE("bar.sync 0;"));
     planted("race", 4, 3, "no __syncwarp() orders the two", 1, 32,
             LINE(3) "st.global.u32 [%rd2], %r0;" LINE(4) "ld.global.u32 %r4, [%rd2+4];");
+    planted("race", 4, 3, "neither __syncthreads() nor __syncwarp() orders the two", 1, 64,
+            LINE(3) "st.global.u32 [%rd2], %r0;" LINE(4) "ld.global.u32 %r4, [%rd2+4];");
     correct(1, 32,
             LINE(3) "st.global.u32 [%rd2], %r0; bar.warp.sync -1; ld.global.u32 %r4, [%rd2+4];");
 }
@@ -454,6 +456,12 @@ static void uninitialised(void **state) {
     planted("uninitialised global memory", 6, 5, "reaches a branch", 1, 64,
             PLACE LINE(5) "ld.global.u32 %r2, [%rd3]; setp.eq.u32 %p1, %r2, 1;" LINE(
                 6) "@%p1 bra END; END:");
+#define COPIED                                                                                     \
+    ".shared .align 4 .b8 tile[256]; mov.u32 %r3, tile; mad.lo.u32 %r3, %r0, 4, %r3;"              \
+    "st.shared.u32 [%r3], %r2;" LINE(8) "ld.shared.u32 %r4, [%r3];" LINE(9) "st.global.u32 "       \
+                                                                            "[%rd2+64], %r4;"
+    planted("uninitialised shared memory", 9, 8, "may be a copy of global memory", 1, 64,
+            PLACE "ld.global.u32 %r2, [%rd3];" COPIED);
     correct(1, 32, PLACE "ld.global.u32 %r2, [%rd3]; st.global.u32 [%rd2+64], %r2;");
     correct(1, 64, /* read beyond, and masked out */
             PLACE "ld.global.u32 %r2, [%rd3]; setp.lt.u32 %p1, %r0, 32; selp.b32 %r2, %r2, 0, %p1;"
