@@ -224,6 +224,7 @@ int main(int, char **argv) {
     if (!strcmp(what, "freed")) cudaFree(p);
     if (!strcmp(what, "own")) signal(SIGSEGV, [](int) { _Exit(3); });
     if (!strcmp(what, "beyond")) return p[100000];
+    if (!strcmp(what, "inside")) cudaStreamGetFlags(0, (unsigned *)8);
     if (!strcmp(what, "null")) return *(volatile int *)nullptr;
     return strcmp(what, "right") ? p[2] : 0;
 }
@@ -235,6 +236,7 @@ check "the launches are reported all the same" grep -q '^store .*2' "$tap_dir/sa
 check "nor when it is free" says 'byte 8 of a freed allocation of 400 bytes' 139 emulated --quiet "$dir/host" freed
 check "nor what was never allocated" says 'the host uses device memory at 0x[0-9a-f]*, where nothing is allocated' 139 emulated --quiet "$dir/host" beyond
 check "another crash is the program's" says 'the program crashed on the host: SIGSEGV at address 0;' 139 emulated --quiet "$dir/host" null
+check "a crash inside the emulator is not" says 'the emulator crashed, which is a mistake in it unless the program gave it this address: SIGSEGV at address 0x8;' 139 emulated --quiet "$dir/host" inside
 check "a program's own handler comes first" says '^7 7 5$' 3 emulated --quiet "$dir/host" own
 printf '%s\n' '#include <cstdio>' 'int main() { cudaDeviceProp p; int *x; if (cudaGetDeviceProperties(&p, 0)) return 1;' \
     'cudaMallocManaged(&x, 4), cudaMemPrefetchAsync(x, 4, 0), cudaMemAdvise(x, 4, cudaMemAdviseSetReadMostly, cudaCpuDeviceId);' \
