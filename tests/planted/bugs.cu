@@ -388,8 +388,8 @@ __global__ void __cluster_dims__(2) adds_after_exit(unsigned *out) {
     bins[tid()] = 0;
     cluster_sync();
     const uint32_t other = at_rank(&bins[tid()], rank() ^ 1);
-    asm volatile("red.shared::cluster.add.u32 [%0], 1;" ::"r"(other)
-                 : "memory"); // @adds_after_exit
+    asm volatile("red.shared::cluster.add.u32 [%0], 1;" ::"r"(other) // @adds_after_exit
+                 : "memory");                                        // @adds_after_exit
     out[gtid()] = rank();
 }
 
