@@ -6,9 +6,12 @@
 #include "tests/test.h"
 #include "tests/unit/emulator/emu.h"
 
+#include "emulator/core/trust.h"
+
 #include "common/base/interrupt.h"
 #include "common/base/reason.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -25,6 +28,8 @@ static struct world {
     double us[KERNELS];         /* predicted; 0: not */
     int lacking_calls, numbers; /* predictions of each kernel */
     const char *no_gpu_counters;
+    bool no_duration;
+    int sources; /* that predictions_source() was asked for: a bit for each kernel */
     char said[2048];
 } world;
 static struct session session;
@@ -84,11 +89,16 @@ static const char *predicted(const struct kernel *k, struct counters *out) {
                                    .validated = "h200: 3 cases"},
                                   {.name = "duration_us", .value = us, .unit = "us"},
                                   {.name = "mean_clock_mhz", .value = 1000, .unit = "MHz"},
-                                  {.name = "stall_barrier", .value = 0.5, .unit = "warps"}};
+                                  {.name = "stall_barrier", .value = 0.5, .unit = "warps"},
+                                  {.name = "tensor_active_pct", .value = 11},
+                                  {.name = "issue_active_pct", .value = 22},
+                                  {.name = "occupancy_achieved_pct", .value = 33}};
+    const int n = sizeof all / sizeof *all;
     if (us == 0) return "nothing is predicted";
-    *out = (struct counters){4, malloc(sizeof all)};
+    *out = (struct counters){n, malloc(sizeof all)};
     memcpy(out->counter, all, sizeof all);
-    for (int i = 0; i < 4; i++) out->counter[i].source = SOURCE_MODEL;
+    if (world.no_duration) strcpy(out->counter[1].name, "another");
+    for (int i = 0; i < n; i++) out->counter[i].source = SOURCE_MODEL;
     return NULL;
 }
 const char *predictions_values(const struct kernel *k, int number, struct counters *out) {
@@ -100,7 +110,8 @@ const char *predictions_named(const struct kernel *k, int number, struct counter
     return predicted(k, out);
 }
 void predictions_source(const struct session *s, const struct kernel *k, struct source *out) {
-    (void)s, (void)k, (void)out;
+    (void)s, (void)out;
+    world.sources |= 1 << index_of(k);
 }
 void gpu_how(char *out, size_t bytes) { snprintf(out, bytes, "counted by CUPTI"); }
 const char *gpu_counters(const struct session *s, const struct kernel *k, const char *groups,
@@ -119,7 +130,8 @@ const char *gpu_counters(const struct session *s, const struct kernel *k, const 
 
 /* ---- Runs --------------------------------------------------------------------------------------- */
 
-static struct emu_test clean, racy, bare; /* bare: its barrier of line 7 was left out */
+static const struct emu_trust library = {"library.h", "library.h"};
+static struct emu_test clean, racy, trusted, bare; /* bare: its barrier of line 7 was left out */
 static struct gpu_kernel *const some_gpu = (void *)&world;
 
 /* Two kernels, a and b, of one launch each; c was never launched. */
@@ -226,6 +238,9 @@ static void nothing_is_wanted(void **state) {
     assert_string_equal(reported(0), "run: --kernel-name x matches no kernel; there are:\n"
                                      "    a\n    b\n    c\nsaid:\nstatus 2\n");
     assert_non_null(strstr(reported(9), "status 9"));
+    session.n_unchosen = 2;
+    assert_non_null(strstr(reported(0), "matches no kernel"));
+    session.n_unchosen = 0;
     session.settings.kernel_name = "c"; /* which was never launched */
     assert_non_null(strstr(reported(0), "matches no kernel"));
     session.n_numbered = 5, session.settings.launch_skip = 4;
@@ -264,6 +279,8 @@ static void left_out(void **state) {
     session.settings.emulator.without = "7";
     kernel[0].gpu = kernel[1].gpu = some_gpu; /* there nothing is left out */
     kernel[0].result = kernel[1].result = NULL;
+    assert_non_null(strstr(reported(0), nothing));
+    *world.said = 0, session.n_launches = 1;
     assert_non_null(strstr(reported(0), nothing));
     *world.said = 0, session.n_reports = 1;
     assert_null(strstr(reported(0), "--without"));
@@ -325,7 +342,11 @@ static void on_a_gpu(void **state) {
             "(--repeats "
             "4)\nkernel ");
     SILENT(0, "hottest");
-    SILENT(0, "not predicted");
+    world.no_prediction[0] = world.no_sass[0] = "not asked there";
+    SILENT(0, "not asked there");
+    session.settings.source = true;
+    SILENT(0, "belong to no source line");
+    assert_int_equal(world.sources, 0);
     session.settings.counters = "MIX";
     SAYS(0, "\nkernel  group  name     value  unit  source\n"
             "a       MIX    value_0  7      inst  cupti\n"
@@ -378,24 +399,31 @@ static void predictions(void **state) {
     SAYS(0, "\n\npredicted (model) at 1000 MHz; h200: 3 cases\n"
             "kernel  launch        grid  block  cycles_elapsed  duration_us  tensor_active_pct  "
             "issue_active_pct  occupancy_achieved_pct  stall_NAME (warps/issue)\n"
-            "a       1, 1 like it  2     64     2000            2            0                  "
-            "0                 0                       barrier 0.50\n"
-            "b       1             2     64     3000            3            0                  "
-            "0                 0                       barrier 0.50\n");
+            "a       1, 1 like it  2     64     2000            2            11                 "
+            "22                33                      barrier 0.50\n"
+            "b       1             2     64     3000            3            11                 "
+            "22                33                      barrier 0.50\n");
     world.numbers = 10, launch[0][0].predicted = 1, launch[0][1].predicted = 0;
     SAYS(0, "\na       2       2     64     2000");
     SAYS(0, "\n        1       2     64     2000");
     SAYS(0, "\n        3       2     64     2000"); /* of no launch that is kept */
     SAYS(0, "\n        2 more grids (--launches: each)\n");
+    reported(0);
+    assert_null(strstr(strstr(text, "predicted (model") + 1, "predicted (model"));
     session.settings.every_launch = true;
     SILENT(0, "more grids");
+    session.settings.kernel_name = "b";
+    SILENT(0, "\na ");
 }
 
 static void screen(void **state) {
     (void)state;
     begin();
     setenv("COLUMNS", "100", 1);
-    SAYS(0, "\nThe hottest kernel: b, 1 launch\n"); /* it executed most */
+    SAYS(0, "\n\nThe hottest kernel: b, 1 launch\n"); /* it executed most */
+    kernel[1].total.executed = 10;
+    SAYS(0, "\nThe hottest kernel: a, 1 launch\n"); /* of equal ones the first */
+    kernel[1].total.executed = 11;
     SAYS(0, "CLEAN: the emulator found no race, no bad address and no uninitialised value.\n");
     kernel[1].n_launches = 2, session.n_reports = 1;
     SAYS(0, "\nThe hottest kernel: b, 2 launches\n");
@@ -408,6 +436,12 @@ static void screen(void **state) {
     world.us[0] = 1; /* a prediction comes first */
     SAYS(0, "\nThe hottest kernel: a, 1 launch\n");
     SAYS(0, "Predicted 1 us for one launch alone");
+    SAYS(0, "\n\ntensor pipe    ");
+    SAYS(0, "\nbank conflicts ");
+    SAYS(0, "No access to shared memory.\n\nn/a            29 of 46 values; ");
+    world.no_duration = true; /* nothing to compare by, then */
+    SAYS(0, "\nThe hottest kernel: b, 2 launches\n");
+    world.no_duration = false;
     world.us[1] = 2;
     SAYS(0, "\nThe hottest kernel: b, 2 launches\n");
     SAYS(0, "--source: its lines. --counters TENSOR,SHARED,STALL: every value.\n");
@@ -425,13 +459,29 @@ static void counters(void **state) {
     (void)state;
     begin();
     session.settings.counters = "MIX,OCCUPANCY";
-    SAYS(0, "PTX warp inst");
+    kernel[0].n_launches = 2, launch[0][0].shared_bytes = 5, launch[1][1].shared_bytes = 5;
+    for (int k = 0; k < 2; k++) /* 64 threads */
+        for (int d = 0; d < 3; d++) launch[k][k ? 0 : 1].block[d] = 4;
+    SAYS(0, "\na       MIX        instructions               12     PTX warp inst  emulator\n");
+    SAYS(0, "\nb       MIX        instructions               8      PTX warp inst  emulator\n");
     SAYS(0, "n/a (64 threads, 128 bytes)"); /* of the kernel's last launch */
     SILENT(0, "other launches");
     session.settings.counters = "NONE";
     SAYS(0, "there is no counter group NONE");
     SILENT(0, "hottest"); /* its reasons would take the place of this one */
     SAYS(0, "status 2\n");
+}
+
+static void source(void **state) {
+    (void)state;
+    begin();
+    session.settings.source = true;
+    SAYS(0, "\na\nin all 12 warp instructions");
+    SAYS(0, "\nb\nin all 8 warp instructions");
+    SILENT(0, "\nc\nin all");
+    assert_int_equal(world.sources, 3);
+    session.n_launches = 0;
+    SILENT(0, "in all");
 }
 
 static void csv(void **state) {
@@ -442,7 +492,8 @@ static void csv(void **state) {
     session.settings.csv = true, session.settings.counters = "MIX";
     session.memory = NULL;
     for (int k = 0; k < KERNELS; k++) kernel[k].gpu = some_gpu;
-    world.us[0] = 2, world.numbers = 1, kernel[0].static_shared = 100, kernel[0].n_launches = 2;
+    world.us[0] = 2, world.us[1] = 3, world.numbers = 1, kernel[0].static_shared = 100,
+    kernel[0].n_launches = 2;
     launch[0][0].predicted = 5;
     table_file = open_memstream(&table, &bytes);
     assert_non_null(strstr(reported(0), "\nrun: H200")); /* on stderr */
@@ -450,12 +501,28 @@ static void csv(void **state) {
     assert_non_null(strstr(table, "\na,2,2,64,228,predicted,duration_us,2,us,model,\n"));
     assert_non_null(strstr(table, "\na,all,,,,MIX,value_0,7,inst,cupti,\n"));
     assert_non_null(strstr(table, "\nb,all,,,,MIX,value_0,7,inst,cupti,\n"));
-    assert_null(strstr(table, "\nb,1,2,64,128,predicted"));
+    assert_non_null(strstr(table, "\nb,1,2,64,128,predicted,duration_us,3,us,model,\n"));
+    assert_non_null(strstr(table, "\na,1-2,2,64,228,launch,instructions,"));
     assert_null(strstr(table, "\nc,"));
     free(table);
     table_file = fopen("/dev/full", "w");
     assert_non_null(strstr(reported(0), "said:\nstdout: No space left on device\nstatus 5\n"));
     fclose(table_file);
+}
+
+/* Races of a library's header that are trusted. */
+static void trusted_races(void **state) {
+    const char *const all[] = {
+        "1 race inside library headers is trusted, not reported (--trust)\n",
+        "2 races inside library headers are trusted, not reported (--trust)\n"};
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        begin();
+        session.settings.quiet = true;
+        kernel[0].result = trusted.result;
+        if (n) kernel[1].result = trusted.result;
+        assert_non_null(strstr(reported(0), all[n]));
+    }
 }
 
 /* ---- The record ---------------------------------------------------------------------------------- */
@@ -485,7 +552,7 @@ static void record(void **state) {
     begin();
     world.no_sass[0] = "no machine code";
     kernel[0].n_launches = 2, launch[0][1].seconds = 0, kernel[0].static_shared = 12;
-    kernel[1].unchosen = racy.result;
+    kernel[1].unchosen = racy.result, kernel[1].n_registers = 0;
     session.n_reports = 2;
     json_t *r = recorded(0), *kernels = json_object_get(r, "kernels"),
            *a = json_array_get(kernels, 0), *b = json_array_get(kernels, 1),
@@ -498,7 +565,7 @@ static void record(void **state) {
     assert_string_equal(string(a, "counted"), "sass");
     assert_int_equal(number(a, "static_shared"), 12);
     assert_int_equal(number(a, "registers"), 32);
-    assert_null(json_object_get(b, "registers"));
+    assert_true(json_is_integer(json_object_get(b, "registers")));
     assert_int_equal(json_array_size(json_object_get(a, "launches")), 2);
     assert_int_equal(number(a, "counters_of_launches"), 1);
     assert_null(json_object_get(b, "counters_of_launches"));
@@ -509,15 +576,18 @@ static void record(void **state) {
     assert_int_equal(number(r, "launches"), 2);
     assert_int_equal(number(r, "exit"), 1);
     assert_true(json_is_false(json_object_get(r, "interrupted")));
-    assert_true(json_array_size(json_object_get(r, "command")) > 0 ||
-                json_is_string(json_object_get(r, "command")));
+    assert_string_equal(string(r, "command"), program_invocation_name);
+    assert_string_equal(string(json_object_get(r, "device"), "name"), "H200 (emulated)");
+    assert_null(json_object_get(json_object_get(r, "device"), "clock_mhz_before"));
     assert_null(json_object_get(r, "no_counters"));
     assert_null(json_object_get(r, "sample_blocks"));
     assert_null(json_object_get(r, "check_blocks"));
     json_decref(r);
     session.settings.emulator.sample_blocks = 3, session.settings.emulator.check_blocks = 4;
     session.uncounted = "a graph";
+    kernel[0].n_registers = -1;
     r = recorded(7);
+    assert_null(json_object_get(json_array_get(json_object_get(r, "kernels"), 0), "registers"));
     assert_int_equal(number(r, "sample_blocks"), 3);
     assert_int_equal(number(r, "check_blocks"), 4);
     assert_int_equal(number(r, "exit"), 7);
@@ -558,7 +628,8 @@ static void interrupted(void **state) {
 static int open_runs(void **state) {
     static uint32_t words[64];
     (void)state;
-    emu_test_open(&clean), emu_test_open(&racy), emu_test_open(&bare);
+    emu_test_open(&clean), emu_test_open(&racy), emu_test_open(&bare), emu_test_open(&trusted);
+    trusted.options.trust = &library, trusted.options.n_trust = 1;
     bare.options.without = "7";
     const char *why = emu_test_run(
         &clean,
@@ -574,12 +645,18 @@ static int open_runs(void **state) {
     if (!why)
         why = emu_test_run(&bare, text, "test", 1, 64, 0, 1, (void *[]){words},
                            (size_t[]){sizeof words});
-    return why || emu_result_left_nothing_out(bare.result) || emu_result_reports(clean.result) ||
+    snprintf(text, sizeof text, ".file 1 \"library.h\"\n%s",
+             emu_test_kernel(1, "", ".loc 1 7 0\nst.global.u32 [%rd0], %r0;"));
+    if (!why)
+        why = emu_test_run(&trusted, text, "test", 1, 64, 0, 1, (void *[]){words},
+                           (size_t[]){sizeof words});
+    return why || emu_result_trusted(trusted.result) != 1 ||
+           emu_result_left_nothing_out(bare.result) || emu_result_reports(clean.result) ||
            !emu_result_reports(racy.result);
 }
 static int close_runs(void **state) {
     (void)state;
-    emu_test_close(&clean), emu_test_close(&racy), emu_test_close(&bare);
+    emu_test_close(&clean), emu_test_close(&racy), emu_test_close(&bare), emu_test_close(&trusted);
     return 0;
 }
 
@@ -594,6 +671,8 @@ int main(void) {
                                        cmocka_unit_test(predictions),
                                        cmocka_unit_test(screen),
                                        cmocka_unit_test(counters),
+                                       cmocka_unit_test(source),
+                                       cmocka_unit_test(trusted_races),
                                        cmocka_unit_test(csv),
                                        cmocka_unit_test(record),
                                        cmocka_unit_test(interrupted)};
