@@ -339,7 +339,7 @@ void emu_memory_next_launch(struct emu_memory *m, bool overlaps) {
         a->wrote_from = UINT64_MAX, a->wrote_to = 0;
         if (a->footprint)
             emu_footprint_clear(a->footprint);
-        else if (m->traces && !a->freed && !a->read_only)
+        else if (m->traces && !a->freed && a->base != m->param)
             a->footprint = emu_footprint_open(a->base, a->end);
     }
     m->overlapped = overlaps;

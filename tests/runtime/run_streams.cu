@@ -18,6 +18,8 @@ __global__ void odd_or_even(float *x, int first, int n) { EACH if (i % 2 == firs
 __global__ void count(int *total) { atomicAdd(total, 1); }
 __global__ void flag(volatile int *x) { *x = 1; }
 __managed__ int variable[4];
+__constant__ int factor;
+__global__ void scale(int *x) { x[threadIdx.x] *= factor; }
 __global__ void set_variable() { variable[0] = 7; }
 
 static float *device(int n = N) {
@@ -188,6 +190,11 @@ static void pinned_rewritten() {
     cudaMemcpyAsync(x, h, N * 4, cudaMemcpyHostToDevice, stream());
     h[500] = 1;
 }
+static void constant_set() { // a constant is set while a kernel of another stream may read it
+    int *x = (int *)device(), two = 2;
+    scale<<<1, 32, 0, stream()>>>(x);
+    cudaMemcpyToSymbolAsync(factor, &two, sizeof two, 0, cudaMemcpyHostToDevice, stream());
+}
 static void
 mapped_too_early() { // a kernel writes pinned memory, and says nothing that the host could poll
     float *h;
@@ -244,6 +251,7 @@ static const struct {
                 PROGRAM(host_after_other),
                 PROGRAM(pinned_too_early),
                 PROGRAM(pinned_rewritten),
+                PROGRAM(constant_set),
                 PROGRAM(mapped_too_early),
                 PROGRAM(freed_elsewhere),
                 PROGRAM(allocated_elsewhere),
