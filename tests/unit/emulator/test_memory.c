@@ -124,9 +124,17 @@ static void hidden(void **state) {
     assert_false(is_readable(a) || is_readable(b));
     emu_memory_fill(m, a, 2, 5000);
     assert_int_equal(at[4999], 2);
+    char *before = emu_memory_at(m, b, 5000);
+    assert_null(emu_memory_share(m, b));
     assert_null(emu_memory_share(m, b)); /* managed memory: one address for both */
     assert_ptr_equal(emu_memory_at(m, b, 5000), (void *)(uintptr_t)b);
     assert_true(is_readable(b) && is_readable(b + 4999) && !is_readable(a));
+    assert_false(is_readable((uintptr_t)before));
+    const uint64_t whole = alloc(8192), more = alloc(4097); /* whole pages, and no more */
+    assert_null(emu_memory_share(m, whole));
+    assert_null(emu_memory_share(m, more));
+    assert_true(is_readable(whole + 8191) && !is_readable(whole + 8192));
+    assert_true(is_readable(more + 4096));
     emu_memory_free(m, a);
     assert_false(is_readable((uintptr_t)at));
     emu_memory_free(m, b);
