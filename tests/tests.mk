@@ -33,6 +33,7 @@ $(TEST_BIN) $(GPU_TEST_BIN): $(BUILD)/tests/%: $$(call object-of,$$*) $(TEST_SHA
 $(BUILD)/tests/test_fatbin: $(BUILD)/runtime/session/fatbin.o
 $(BUILD)/tests/test_repeat: $(BUILD)/runtime/session/repeat.o
 $(BUILD)/tests/test_launch_report: $(BUILD)/runtime/session/launch_report.o
+$(BUILD)/tests/test_session_report: $(BUILD)/runtime/session/report.o $(BUILD)/runtime/session/launch_report.o
 
 # The labs' table has two parts: solutions, skeletons and mistakes; cheats and honest variants.
 override TESTS := $(TESTS)$(if $(filter labs,$(TESTS)),$(if $(filter grade,$(TESTS)),, grade))

@@ -252,7 +252,8 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struc
     if (strong && same_value) return;
     char them[64] = "another block", why[96] = "nothing orders the two";
     if (same)
-        strcpy(them, "another lane of the warp"), strcpy(why, "no __syncwarp() orders the two");
+        strcpy(them, "another lane of the warp"),
+            snprintf(why, sizeof why, "%s orders the two", emu_barrier_of_lanes(w));
     else if (!far)
         emu_agent_name(w->block, access_agent(other), them, sizeof them);
     else if (ticket)

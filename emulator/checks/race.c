@@ -151,11 +151,11 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, struct emu_
                  emu_line_of(&b->kernel->origin[w->passed.inst->pc]), w->passed.parity);
     if (b != w->block) snprintf(where, sizeof where, " of rank %u", b->rank);
     if (a == self && is_warp) {
-        emu_report(kind, w, i, inst_at(b, other),
-                   "a lane %s shared 0x%x%s, which another lane of the warp %s: no __syncwarp() "
-                   "orders the two%s",
-                   does, at * 4, where, other_wrote ? "wrote" : "read",
-                   other & VOLATILE ? ", and volatile orders no lanes" : "");
+        emu_report(
+            kind, w, i, inst_at(b, other),
+            "a lane %s shared 0x%x%s, which another lane of the warp %s: %s orders the two%s", does,
+            at * 4, where, other_wrote ? "wrote" : "read", emu_barrier_of_lanes(w),
+            other & VOLATILE ? ", and volatile orders no lanes" : "");
         return;
     }
     emu_report(kind, w, i, inst_at(b, other),

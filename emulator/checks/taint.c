@@ -251,8 +251,12 @@ static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, co
     else
         emu_report(w->taint_from == FROM_GLOBAL ? EMU_UNINITIALISED_GLOBAL : EMU_UNINITIALISED, w,
                    i, from,
-                   "lanes %08x: a value that nothing wrote, read from %s memory, reaches %s", lanes,
-                   w->taint_from == FROM_GLOBAL ? "global" : "shared", what);
+                   "lanes %08x: a value that nothing wrote, read from %s memory%s, reaches %s",
+                   lanes, w->taint_from == FROM_GLOBAL ? "global" : "shared",
+                   w->taint_from == FROM_SHARED && w->block->took_unwritten
+                       ? " (it may be a copy of global memory that nothing wrote)"
+                       : "",
+                   what);
     memset(w->taint, 0, w->block->kernel->row_bytes / 4 * sizeof *w->taint);
     w->tainted = false;
 }
@@ -307,6 +311,7 @@ void emu_taint_loaded(struct emu_warp *w, const struct emu_inst *i, int r, int d
 void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                      uint32_t first, uint8_t *initialised) {
     unsigned bytes = p->bytes / i->vec;
+    if (w->taint_from == FROM_GLOBAL) w->block->took_unwritten = true;
     if (i->class == EMU_STSM) {
         matrices_stored(w, i, p, first, initialised);
         return;

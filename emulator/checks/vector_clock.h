@@ -64,4 +64,8 @@ uint32_t emu_agent_rank(const struct emu_block *b, uint32_t a);
 bool emu_agent_is_warp(const struct emu_block *b, uint32_t a);
 /* Is it the TMA loads of the mbarrier at this address of its own block? */
 bool emu_agent_is_load_of(const struct emu_block *b, uint32_t a, uint32_t mbarrier);
+/* What would order lanes of one warp: other warps of the block may have a part in it, too. */
+static inline const char *emu_barrier_of_lanes(const struct emu_warp *w) {
+    return w->block->n_warps > 1 ? "neither __syncthreads() nor __syncwarp()" : "no __syncwarp()";
+}
 const char *emu_agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n);

@@ -339,7 +339,7 @@ void emu_memory_next_launch(struct emu_memory *m, bool overlaps) {
         a->wrote_from = UINT64_MAX, a->wrote_to = 0;
         if (a->footprint)
             emu_footprint_clear(a->footprint);
-        else if (m->traces && !a->freed && !a->read_only)
+        else if (m->traces && !a->freed && a->base != m->param)
             a->footprint = emu_footprint_open(a->base, a->end);
     }
     m->overlapped = overlaps;
@@ -356,16 +356,21 @@ void emu_memory_widen(struct emu_allocation *a, uint64_t from, uint64_t to) {
         continue;
 }
 
-void emu_memory_share(struct emu_memory *m, uint64_t p) {
+const char *emu_memory_share(struct emu_memory *m, uint64_t p) {
     struct emu_allocation *a = emu_memory_find(m, p);
-    if (!a) return;
-    a->host_sees = true;
+    if (!a) return NULL;
     unsigned char *own = (unsigned char *)(uintptr_t)a->base;
-    if (a->host == own) return;
     const size_t size = (a->end - a->base + PAGE - 1) / PAGE * PAGE;
-    mprotect(a->host, size, PROT_NONE);
-    mprotect(own, size, PROT_READ | PROT_WRITE);
+    if (a->host != own && mprotect(own, size, PROT_READ | PROT_WRITE))
+        return reason_as(
+            STATUS_DEVICE,
+            "the emulator cannot share %zu bytes with the host: %s; has the process as "
+            "many mappings as `sysctl vm.max_map_count` allows?",
+            (size_t)(a->end - a->base), strerror(errno));
+    if (a->host != own) mprotect(a->host, size, PROT_NONE); /* to find mistakes: it may fail */
     a->host = own;
+    a->host_sees = true;
+    return NULL;
 }
 
 bool emu_memory_is_shared(const struct emu_memory *m, uint64_t p) {

@@ -37,8 +37,8 @@ const char *emu_memory_workspace(struct emu_memory *m, uint64_t *out);
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes);
 /* The address of what emu_memory_at() found. */
 uint64_t emu_memory_address(const struct emu_memory *m, const void *place);
-/* The host, too, reads and writes the allocation at p, whose content is lost; does it? */
-void emu_memory_share(struct emu_memory *m, uint64_t p);
+/* The host, too, reads and writes the allocation at p, whose content is lost. A reason: it cannot. Does it? */
+const char *emu_memory_share(struct emu_memory *m, uint64_t p);
 bool emu_memory_is_shared(const struct emu_memory *m, uint64_t p);
 bool emu_memory_any_shared(const struct emu_memory *m);
 /* What the last launch did, allocation by allocation; *n begins with 0. */

@@ -101,8 +101,10 @@ struct emu_warp {
         *issue;              /* its accesses are those of this operation: checks/race.h; or NULL */
     struct emu_looks *looks; /* instructions/poll.c's own; NULL: has not polled */
     struct emu_stack *stack; /* instructions/function.c's own, by lane; NULL: has not called */
-    struct emu_bytes *local_memory; /* local_bytes per lane, lane after lane; by reach.h alone */
-    uint32_t n_registers;           /* setmaxnreg's account, per thread */
+    struct emu_bytes *local_memory;    /* local_bytes per lane, lane after lane; by reach.h alone */
+    uint32_t n_registers;              /* setmaxnreg's account, per thread */
+    uint32_t n_setmaxnreg;             /* how many it ran */
+    const struct emu_inst *setmaxnreg; /* the last; NULL: none */
     uint32_t arrived, unwaited, cluster_generation; /* barrier.cluster: instructions/cluster.c */
     struct emu_passed passed;
     struct emu_vector_clock clock;
@@ -141,6 +143,7 @@ struct emu_block {
     struct emu_shadow *shadow; /* checks/race.c's own; NULL when checks are off */
     struct emu_barrier barrier[EMU_BARRIERS];
     uint32_t free_registers; /* setmaxnreg's pool */
+    bool took_unwritten;     /* its shared memory got a value of global memory that nothing wrote */
     uint64_t ticks;          /* instructions run: what clock reads */
     void *async; /* instructions/async.h's own: pending TMA operations, mbarrier clocks */
     struct emu_visit *visit; /* by agent; NULL: alone in its cluster */

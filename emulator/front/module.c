@@ -36,9 +36,12 @@ const char *emu_module_open(struct emu_memory *memory, const char *text, size_t 
         size_t length = strlen(name);
         char *copy = ptx_alloc(p, length + 1);
         m->name = memcpy(copy, name, length);
-        char *kept = ptx_alloc(p, bytes + 1); /* names point into it */
+        const char *more = ptx_supplied(text, bytes);
+        const size_t more_bytes = strlen(more);
+        char *kept = ptx_alloc(p, bytes + more_bytes + 1); /* names point into it */
         if (bytes) memcpy(kept, text, bytes);
-        ptx_lex(p, kept, bytes);
+        memcpy(kept + bytes, more, more_bytes);
+        ptx_lex(p, kept, bytes + more_bytes);
         ptx_parse(p);
         for (int i = 0; i < m->n_kernels; i++) name_origins(m->kernel[i]);
     }

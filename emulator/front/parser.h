@@ -154,6 +154,9 @@ _Noreturn void ptx_unknown(struct parser *p, const char *opcode);
 void ptx_note_problem(struct parser *p, const char *text, bool is_form);
 const char *ptx_refusal(struct parser *p); /* a sentence, from p->problems */
 
+/* supplied.c: what is to stand behind the text; "" most often */
+const char *ptx_supplied(const char *text, size_t bytes);
+
 /* lex.c: text -> tokens, and taking them */
 void ptx_lex(struct parser *p, const char *text, size_t bytes);
 static inline struct token *ptx_peek(struct parser *p) { return &p->token[p->at]; }

@@ -22,27 +22,48 @@ struct print {
     bool reported;
 };
 
-/* A string in global or local memory, at most n - 1 characters. */
-static void read_string(const struct print *p, uint64_t at, char *out, size_t n) {
+static void report(struct print *p, const char *what) {
+    if (!p->reported)
+        emu_report(EMU_BAD_OPERAND, p->warp, p->inst, NULL, "lane %u: printf %s", p->lane, what);
+    p->reported = true;
+}
+
+/* A string in global, shared or local memory, at most n - 1 characters. */
+static void read_string(struct print *p, uint64_t at, char *out, size_t n) {
     const struct emu_room local = emu_room_local(p->warp, p->lane);
     const struct emu_allocation *near = NULL;
     size_t k = 0;
     for (; k + 1 < n; k++, at++) {
         struct emu_place c = emu_reach(local, at - EMU_LOCAL_WINDOW, 1, EMU_READ);
+        if (!c.byte && at - EMU_SHARED_WINDOW < EMU_WINDOW_BYTES)
+            c = emu_reach(emu_room_shared(p->warp->block), at - EMU_SHARED_WINDOW, 1, EMU_READ);
         if (!c.byte) c = emu_global(p->warp, at, 1, EMU_READ, &near);
+        if (!c.byte) report(p, "is given an address that is no string's for %s");
         if (!c.byte || !*c.byte) break;
         out[k] = (char)*c.byte;
     }
     out[k] = 0;
 }
 
+/* Is one of its 4-byte words what local memory holds before anything is written there? */
+static bool never_written(const struct print *p, uint64_t at, uint64_t value, size_t bytes) {
+    const struct emu_block *b = p->warp->block;
+    for (uint64_t k = 0; k < bytes; k += 4) {
+        const uint64_t phase = ((uint64_t)p->lane * b->kernel->local_bytes + at + k) % 8;
+        if ((uint32_t)(value >> 8 * k) == (uint32_t)(b->launch->unwritten >> 8 * phase))
+            return true;
+    }
+    return false;
+}
+
 /* The next value of 4 or 8 bytes; 0 behind the end of local memory. */
 static uint64_t next_value(struct print *p, size_t bytes) {
-    uint64_t value = 0, at = (p->args + bytes - 1) & ~(uint64_t)(bytes - 1);
-    struct emu_place from =
-        emu_reach(emu_room_local(p->warp, p->lane), at - EMU_LOCAL_WINDOW, bytes, EMU_READ);
+    uint64_t value = 0, at = ((p->args + bytes - 1) & ~(uint64_t)(bytes - 1)) - EMU_LOCAL_WINDOW;
+    struct emu_place from = emu_reach(emu_room_local(p->warp, p->lane), at, bytes, EMU_READ);
     if (from.byte) memcpy(&value, from.byte, bytes);
-    p->args = at + bytes;
+    if (p->warp->block->shadow && (!from.byte || never_written(p, at, value, bytes)))
+        report(p, "has fewer values than conversions, or values of other types: compare the two");
+    p->args = at + bytes + EMU_LOCAL_WINDOW;
     return value;
 }
 
@@ -53,13 +74,9 @@ static int read_size(struct print *p, const char **at) {
         n = (int32_t)next_value(p, 4), ++*at;
     else
         for (; **at >= '0' && **at <= '9'; ++*at) n = n > MOST_FIELD ? n : 10 * n + (**at - '0');
-    if ((n > MOST_FIELD || n < -MOST_FIELD) && !p->reported) {
-        emu_report(EMU_BAD_OPERAND, p->warp, p->inst, NULL,
-                   "printf pads to more than %d characters: the emulator prints %d; give the "
-                   "conversion a smaller width or precision",
-                   MOST_FIELD, MOST_FIELD);
-        p->reported = true;
-    }
+    if (n > MOST_FIELD || n < -MOST_FIELD)
+        report(p, "pads to more than 4096 characters: the emulator prints 4096; give the "
+                  "conversion a smaller width or precision");
     return (int)(n > MOST_FIELD ? MOST_FIELD : n < -MOST_FIELD ? -MOST_FIELD : n);
 }
 

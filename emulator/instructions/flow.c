@@ -4,6 +4,7 @@
 #include "cluster.h"
 #include "handlers.h"
 #include "lanes.h"
+#include "tensor/wgmma.h"
 
 #include "emulator/checks/vector_clock.h"
 #include "emulator/checks/global.h"
@@ -61,7 +62,11 @@ enum emu_step emu_brx(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
 }
 
 enum emu_step emu_trap(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    emu_report(EMU_TRAP, w, i, NULL, "%s by lane %d", i->opcode, __builtin_ctz(mask));
+    const struct emu_launch_state *launch = w->block->launch;
+    emu_report(EMU_TRAP, w, i, NULL, "%s by lane %d%s", i->opcode, __builtin_ctz(mask),
+               launch->kernel->syncs_grid && !launch->workspace
+                   ? "; grid.sync() needs a cooperative launch (cudaLaunchCooperativeKernel)"
+                   : "");
     return EMU_STOP;
 }
 
@@ -148,6 +153,7 @@ enum emu_step emu_exit(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
     w->now->pc = i->pc + 1;
     if (!w->now->mask) *w->now = w->group[--w->n_groups];
     open_barriers(w->block);
+    if (!w->live) emu_setmaxnreg_end(w);
     return EMU_FLOW;
 }
 

@@ -200,12 +200,15 @@ static void block_begin(struct emu_block *b, const uint32_t cluster[3]) {
     b->n_live = b->n_threads;
     b->ticks = 0;
     b->free_registers = 0;
+    b->took_unwritten = false;
     for (int n = 0; n < EMU_BARRIERS; n++) barrier_begin(&b->barrier[n]);
     emu_draw_fill(s->unwritten, (unsigned char *)b->shared_memory + s->shared_base,
                   s->shared_bytes);
     for (int n = 0; n < b->n_warps; n++) {
         warp_begin(&b->warp[n]);
         b->warp[n].n_registers = registers_per_thread(s, b->n_threads);
+        b->warp[n].n_setmaxnreg = 0;
+        b->warp[n].setmaxnreg = NULL;
     }
     if (b->shadow) emu_shadow_begin(b->shadow);
     emu_async_begin(b);

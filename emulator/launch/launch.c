@@ -152,7 +152,8 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
         .launch = {
             .kernel = &altered, .options = o, .memory = m, .chip = chip, .reports = &r->reports}};
     if ((why = describe(&work.launch, k, g, param))) goto done;
-    if (k->syncs_grid && (why = emu_memory_workspace(m, &work.launch.workspace))) goto done;
+    if (k->syncs_grid && !g->ordinary && (why = emu_memory_workspace(m, &work.launch.workspace)))
+        goto done;
     const uint32_t *cluster = work.launch.cluster;
     work.n_clusters = n_blocks / cluster[0] / cluster[1] / cluster[2];
     work.n_sampled = work.n_clusters;

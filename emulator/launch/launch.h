@@ -26,6 +26,7 @@ struct emu_grid {
     unsigned grid[3], block[3], cluster[3];
     unsigned shared_bytes;  /* dynamic */
     bool overlaps_previous; /* may start before earlier launches have ended (device.h) */
+    bool ordinary; /* not cooperative: grid.sync() has no workspace, and traps as on a GPU */
     int n_args;
     const void *arg[EMU_MAX_ARGS];
     size_t arg_bytes[EMU_MAX_ARGS];

@@ -128,7 +128,7 @@ class Evidence:
     def _reported(self, report, where):
         if report.kind == "deadlock" and "no warp can go on" in report.text:
             return f"A deadlock in {where}: {self._stuck()}"
-        text = report.text.replace(": nothing orders the two", "").replace(": no __syncwarp() orders the two", "")
+        text = re.sub(r": (nothing|no __syncwarp\(\)|neither __syncthreads\(\) nor __syncwarp\(\)) orders the two", "", report.text)
         text = re.sub(r"lanes? [0-9a-f]+: ", "", text)
         sides = [self.place(side) for side in report.sides]
         return f"{report.kind.capitalize()} in {where}: {text}" + (f": {'; '.join(dict.fromkeys(sides))}" if sides else "")

@@ -33,7 +33,6 @@ struct order_runs { /* in the order of addresses, apart */
 struct order_operation {
     int stream;
     uint32_t stamp;
-    bool is_copy;
     char what[96]; /* "kernel NAME" */
     struct order_runs of[ORDER_USES];
 };

@@ -494,7 +494,7 @@ int session_report(struct session *s, int status) {
             print_launches(s);
             print_predictions(s);
             if (o->counters) why = print_counters(s);
-            if (!s->is_alone || s->settings.kernel) print_screen(s);
+            if (!why && (!s->is_alone || s->settings.kernel)) print_screen(s);
         }
     }
     if (s->n_launches && o->source) print_source(s);

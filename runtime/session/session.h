@@ -54,7 +54,7 @@ struct kernel {
     int max_dynamic_shared;      /* what the program asked for, else -1 */
     bool refused;                /* it was said */
     bool non_portable_cluster;   /* more than 8 blocks in a cluster were allowed */
-    struct emu_result *result;   /* NULL: never launched */
+    struct emu_result *result;   /* NULL: it runs on a GPU */
     struct emu_result *unchosen; /* of launches that session_chooses() leaves out; NULL: none yet */
     struct session_sums total;
     int n_launches, capacity;

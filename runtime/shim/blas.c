@@ -283,7 +283,7 @@ static int multiply_all(struct session *s, const struct blas_product *p) {
     }
     int status = FINE;
     if (s->settings.puts_off) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
-    stream_operation(s, "a product of cuBLAS", false, false);
+    stream_operation(s, "a product of cuBLAS", false);
     use_matrix(p, &p->a, ORDER_READ);
     use_matrix(p, &p->b, ORDER_READ);
     if (p->beta != 0) use_matrix(p, &p->c, ORDER_READ);

@@ -43,7 +43,7 @@ static struct session *enter(const char *what) {
         cudart_leave(cudaSuccess);
         return NULL;
     }
-    stream_operation(s, what, false, false);
+    stream_operation(s, what, false);
     return s;
 }
 

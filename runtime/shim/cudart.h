@@ -68,7 +68,7 @@ void stream_enter(cudaStream_t stream);
 cudaError_t stream_leave(cudaError_t e); /* e */
 /* Begins an operation, unless one is under way; waits: outside of stream_enter() the host waits for it. It ends with the
  * call. */
-void stream_operation(struct session *s, const char *what, bool is_copy, bool waits);
+void stream_operation(struct session *s, const char *what, bool waits);
 void stream_waits_for_operation(void);
 void stream_uses(enum order_use use, const void *p, size_t bytes);
 void stream_launched(struct session *s, const char *kernel); /* and it has run */
@@ -104,9 +104,10 @@ enum memory_kind {
     MEMORY_GRAPH
 };
 /* Is p managed, or pinned and used by a copy, so that the host must wait before it uses it? */
-bool memory_is_guarded(const struct session *s, uint64_t p, bool by_copy);
+bool memory_is_guarded(const struct session *s, uint64_t p, bool talks);
 cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_kind kind);
-cudaError_t memory_free(struct session *s, void *p);
+/* waits: for all that runs, as cudaFree() does. */
+cudaError_t memory_free(struct session *s, void *p, bool waits);
 uint64_t memory_of_graphs(void); /* bytes */
 cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
                         enum cudaMemcpyKind kind);

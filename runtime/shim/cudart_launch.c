@@ -83,11 +83,12 @@ static cudaError_t share_variable(struct session *s, uint64_t p, uint64_t bytes)
     void *value = malloc(bytes);
     if (!value) return cudaErrorMemoryAllocation;
     memcpy(value, emu_memory_at(s->memory, p, bytes), bytes);
-    emu_memory_share(s->memory, p);
+    const char *why = emu_memory_share(s->memory, p);
+    if (why) session_say("%s", why);
     memcpy(emu_memory_at(s->memory, p, bytes), value, bytes);
     free(value);
     stream_host_shares(s, true);
-    return cudaSuccess;
+    return why ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
 cudaError_t binary_load(struct session *s, struct binary *b) {
@@ -299,26 +300,33 @@ cudaError_t function_launch(struct session *s, const void *p, const struct emu_g
 }
 
 static cudaError_t launch(const void *p, dim3 grid, dim3 block, void **args, size_t shared,
-                          cudaStream_t stream) {
+                          cudaStream_t stream, bool cooperative) {
     WITH_SESSION(s);
     if (graph_capturing(stream)) {
-        cudaLaunchConfig_t c = {.gridDim = grid, .blockDim = block, .dynamicSmemBytes = shared};
+        cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeCooperative,
+                                         .val.cooperative = 1};
+        cudaLaunchConfig_t c = {.gridDim = grid,
+                                .blockDim = block,
+                                .dynamicSmemBytes = shared,
+                                .attrs = &attribute,
+                                .numAttrs = cooperative};
         return cudart_leave(graph_add_launch(graph_capturing(stream), p, &c, args));
     }
     struct emu_grid g = {.grid = {grid.x, grid.y, grid.z},
                          .block = {block.x, block.y, block.z},
-                         .shared_bytes = (unsigned)shared};
+                         .shared_bytes = (unsigned)shared,
+                         .ordinary = !cooperative};
     stream_enter(stream);
     cudaError_t e = shared > 1u << 30 ? cudaErrorInvalidValue : function_launch(s, p, &g, args);
     return stream_leave(cudart_leave(e));
 }
 cudaError_t cudaLaunchKernel(const void *p, dim3 grid, dim3 block, void **args, size_t shared,
                              cudaStream_t stream) {
-    return launch(p, grid, block, args, shared, stream);
+    return launch(p, grid, block, args, shared, stream, false);
 }
 EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 grid, dim3 block, void **args,
                                       size_t shared, cudaStream_t stream) {
-    return launch(k, grid, block, args, shared, stream);
+    return launch(k, grid, block, args, shared, stream, false);
 }
 /* All blocks of a cooperative launch run at once, or it does not begin. */
 static cudaError_t check_cooperative(const void *p, dim3 grid, dim3 block, size_t shared) {
@@ -336,10 +344,10 @@ cudaError_t cudaLaunchCooperativeKernel(const void *p, dim3 grid, dim3 block, vo
                                         size_t shared, cudaStream_t stream) {
     cudaError_t e = check_cooperative(p, grid, block, shared);
     if (e) return e;
-    return launch(p, grid, block, args, shared, stream);
+    return launch(p, grid, block, args, shared, stream, true);
 }
 
-static bool read_attributes(const cudaLaunchConfig_t *c, struct emu_grid *g) {
+static void read_attributes(const cudaLaunchConfig_t *c, struct emu_grid *g) {
     for (unsigned n = 0; n < c->numAttrs; n++) {
         const cudaLaunchAttribute *a = &c->attrs[n];
         if (a->id == cudaLaunchAttributeClusterDimension) {
@@ -348,9 +356,10 @@ static bool read_attributes(const cudaLaunchConfig_t *c, struct emu_grid *g) {
             g->cluster[2] = a->val.clusterDim.z;
         } else if (a->id == cudaLaunchAttributeProgrammaticStreamSerialization) {
             g->overlaps_previous = a->val.programmaticStreamSerializationAllowed;
+        } else if (a->id == cudaLaunchAttributeCooperative) {
+            g->ordinary = !a->val.cooperative;
         }
     }
-    return true;
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *p, void **args) {
@@ -360,14 +369,12 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *p, void
         return cudart_leave(graph_add_launch(graph_capturing(c->stream), p, c, args));
     struct emu_grid g = {.grid = {c->gridDim.x, c->gridDim.y, c->gridDim.z},
                          .block = {c->blockDim.x, c->blockDim.y, c->blockDim.z},
-                         .shared_bytes = (unsigned)c->dynamicSmemBytes};
+                         .shared_bytes = (unsigned)c->dynamicSmemBytes,
+                         .ordinary = true};
     read_attributes(c, &g);
-    for (unsigned n = 0; n < c->numAttrs; n++) {
-        if (c->attrs[n].id != cudaLaunchAttributeCooperative || !c->attrs[n].val.cooperative)
-            continue;
-        cudaError_t e = check_cooperative(p, c->gridDim, c->blockDim, c->dynamicSmemBytes);
-        if (e) return cudart_leave(e);
-    }
+    cudaError_t e = g.ordinary ? cudaSuccess
+                               : check_cooperative(p, c->gridDim, c->blockDim, c->dynamicSmemBytes);
+    if (e) return cudart_leave(e);
     stream_enter(c->stream);
     return stream_leave(cudart_leave(function_launch(s, p, &g, args)));
 }

@@ -42,21 +42,24 @@ cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_
     if (!bytes && kind == MEMORY_MANAGED) return cudaErrorInvalidValue;
     if (bytes > s->info.memory_bytes || emu_memory_alloc(s->memory, bytes, &at))
         return cudaErrorMemoryAllocation;
-    if (!add_piece(at, bytes, kind)) return cudaErrorMemoryAllocation;
-    if (kind == MEMORY_DEVICE || kind == MEMORY_GRAPH)
+    const bool is_hidden = kind == MEMORY_DEVICE || kind == MEMORY_GRAPH;
+    const char *why = is_hidden ? NULL : emu_memory_share(s->memory, at);
+    if (why) session_say("%s", why);
+    if (why || !add_piece(at, bytes, kind)) return cudaErrorMemoryAllocation;
+    if (is_hidden)
         emu_memory_watch(s->memory, at); /* the host cannot write it */
     else
-        emu_memory_share(s->memory, at), stream_host_shares(s, kind == MEMORY_MANAGED);
+        stream_host_shares(s, kind == MEMORY_MANAGED);
     *p = (void *)(uintptr_t)at;
     return cudaSuccess;
 }
 
-/* Registered memory is the host's heap, whose pages cannot be kept from it. Of pinned memory that kernels use,
- * the host may poll what they say. */
-bool memory_is_guarded(const struct session *s, uint64_t p, bool by_copy) {
+/* Registered memory is the host's heap, whose pages cannot be kept from it. A kernel with strong accesses may talk with
+ * the host through pinned memory. */
+bool memory_is_guarded(const struct session *s, uint64_t p, bool talks) {
     const struct piece *piece = piece_of((const void *)(uintptr_t)p);
     if (!emu_memory_is_shared(s->memory, p)) return false;
-    return !piece || piece->kind == MEMORY_MANAGED || (piece->kind == MEMORY_PINNED && by_copy);
+    return !piece || piece->kind == MEMORY_MANAGED || (piece->kind == MEMORY_PINNED && !talks);
 }
 
 uint64_t memory_of_graphs(void) {
@@ -100,13 +103,13 @@ static void check_freed(struct session *s, const void *p, const char *how) {
                 how, p, (unsigned long long)(a->end - a->base), where);
 }
 
-cudaError_t memory_free(struct session *s, void *p) {
+cudaError_t memory_free(struct session *s, void *p, bool waits) {
     struct piece *piece = piece_of(p);
     if (!p) return cudaSuccess;
     if (!piece) check_freed(s, p, "frees");
     if (!piece || piece->base != (uint64_t)(uintptr_t)p) return cudaErrorInvalidValue;
     if (piece->kind == MEMORY_GRAPH) return cudaSuccess;
-    stream_host_waits_for_all();
+    if (waits) stream_host_waits_for_all();
     free_later(s, piece);
     *piece = pieces[--n_pieces];
     return cudaSuccess;
@@ -183,7 +186,7 @@ static bool is_hidden(const struct session *s, const void *p) {
 /* Memory of the host that is not pinned is read before the call returns, and written, too. */
 static void copy_operation(struct session *s, void *to, const void *from, size_t bytes) {
     bool inside = is_hidden(s, to) && is_hidden(s, from);
-    stream_operation(s, "a copy", true, !inside);
+    stream_operation(s, "a copy", !inside);
     if (on_device(s, from, 1)) stream_uses(ORDER_READ, from, bytes);
     if (on_device(s, to, 1)) stream_uses(ORDER_WRITE, to, bytes);
     if (!on_device(s, to, 1)) stream_waits_for_operation();
@@ -241,7 +244,7 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
     stale_copy(&s->stale, s->memory, (uint64_t)(uintptr_t)to, 0, bytes);
     l2_turn(&s->l2);
     l2_touch(&s->l2, allocation_of(s, to), (double)bytes, (double)bytes);
-    stream_operation(s, "a memset", true, !is_hidden(s, to));
+    stream_operation(s, "a memset", !is_hidden(s, to));
     stream_uses(ORDER_WRITE, to, bytes);
     uint64_t at = (uint64_t)(uintptr_t)to;
     if (emu_memory_is_filled(s->memory, at, value, bytes) &&
@@ -278,14 +281,25 @@ static cudaError_t copy_2d(struct session *s, void *to, size_t to_pitch, const v
 
 /* ---- Allocation ------------------------------------------------------------------------------ */
 
+/* What the stream does then has all bytes to itself. */
+static void in_turn(struct session *s, const char *what, const void *p, size_t bytes,
+                    cudaStream_t stream) {
+    stream_enter(stream);
+    stream_operation(s, what, false);
+    stream_uses(ORDER_WRITE, p, bytes);
+    stream_leave(cudaSuccess);
+}
+
 #define ALLOCATE(kind)                                                                             \
     WITH_SESSION(s);                                                                               \
     return cudart_leave(memory_alloc(s, p, bytes, kind))
 cudaError_t cudaMalloc(void **p, size_t bytes) { ALLOCATE(MEMORY_DEVICE); }
 cudaError_t cudaMallocHost(void **p, size_t bytes) { ALLOCATE(MEMORY_PINNED); }
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags) {
-    (void)flags;
-    ALLOCATE(MEMORY_PINNED);
+    WITH_SESSION(s);
+    cudaError_t e = memory_alloc(s, p, bytes, MEMORY_PINNED);
+    if (!e && flags & cudaHostAllocMapped) stream_host_shares(s, true);
+    return cudart_leave(e);
 }
 cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned flags) {
     (void)flags;
@@ -294,12 +308,15 @@ cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned flags) {
 cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
     cudaGraph_t g = graph_capturing(stream);
     if (g) return graph_add_memory(g, p, bytes);
-    ALLOCATE(MEMORY_DEVICE);
+    WITH_SESSION(s);
+    cudaError_t e = memory_alloc(s, p, bytes, MEMORY_DEVICE);
+    if (!e) in_turn(s, "cudaMallocAsync", *p, bytes, stream);
+    return cudart_leave(e);
 }
 cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t pool,
                                     cudaStream_t stream) {
-    (void)pool, (void)stream;
-    ALLOCATE(MEMORY_DEVICE);
+    (void)pool;
+    return cudaMallocAsync(p, bytes, stream);
 }
 
 cudaError_t cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height) {
@@ -321,12 +338,15 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *p, struct cudaExtent extent) {
 
 #define RELEASE                                                                                    \
     WITH_SESSION(s);                                                                               \
-    return cudart_leave(memory_free(s, p))
+    return cudart_leave(memory_free(s, p, true))
 cudaError_t cudaFree(void *p) { RELEASE; }
 cudaError_t cudaFreeHost(void *p) { RELEASE; }
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
     if (graph_capturing(stream)) return cudaSuccess; /* it may be launched again */
-    RELEASE;
+    WITH_SESSION(s);
+    const struct piece *piece = piece_of(p);
+    if (piece) in_turn(s, "cudaFreeAsync", p, piece->bytes, stream);
+    return cudart_leave(memory_free(s, p, false));
 }
 
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags) {

@@ -128,7 +128,7 @@ static void *begin(const struct generator *g, const char *what, void *out, size_
         return NULL;
     }
     stream_enter(g->stream);
-    stream_operation(s, what, false, false);
+    stream_operation(s, what, false);
     session_before_write(s, out, bytes);
     stream_uses(ORDER_WRITE, out, bytes);
     emu_memory_written(s->memory, (uint64_t)(uintptr_t)out, bytes);

@@ -1,5 +1,5 @@
-/* Between two calls, pages of managed memory that an operation uses for which the host has not waited are kept from
- * the host: wholly if the operation writes there, else from its writes. The fault tells the byte, and a byte that the
+/* Between two calls, pages of managed and pinned memory that an operation uses for which the host has not waited are
+ * kept from the host: wholly if the operation writes there, else from its writes. The fault tells the byte, and a byte that the
  * operation does not use is no mistake: its page is given back, and so is all after a mistake, so that the program
  * goes on. What the fault found is said by the next call, or at the end, since a handler of signals may not print.
  *
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { MOST_GUARDS = 256 };
@@ -90,9 +91,22 @@ static void give_up(int signal) {
 /* Locks that the program held when it crashed are never given back: no report may take longer than this. */
 enum { REPORT_SECONDS = 20 };
 
-static void end_by_fault(int signal, uint64_t at) {
+/* Did this library crash, or one that it called in a thread of its own? Then no frame is the program's. */
+static bool is_own(const ucontext_t *c, bool program_is_there) {
+#ifdef __x86_64__
+    void *at = (void *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+#else
+    void *at = (void *)(uintptr_t)c->uc_mcontext.pc;
+#endif
+    Dl_info mine, there;
+    if (!dladdr((void *)(uintptr_t)guard, &mine) || !dladdr(at, &there)) return false;
+    return !program_is_there || there.dli_fbase == mine.dli_fbase;
+}
+
+static void end_by_fault(int signal, uint64_t at, const ucontext_t *context) {
     char where[256];
     guard_host_place(false, where, sizeof where);
+    const bool own = is_own(context, *where != 0);
     sigaction(signal, &before, NULL); /* the same fault comes again, and ends the program */
     sigaction(SIGALRM, &(struct sigaction){.sa_handler = give_up}, NULL);
     alarm(REPORT_SECONDS);
@@ -100,8 +114,12 @@ static void end_by_fault(int signal, uint64_t at) {
     if (!s) return;
     const struct emu_allocation *a = emu_memory_below(s->memory, at);
     if (!emu_memory_is_hidden(s->memory, at)) {
-        session_say("the program crashed on the host: SIGSEGV at address %#llx%s",
-                    (unsigned long long)at, where);
+        session_say(
+            "%s: SIGSEGV at address %#llx%s",
+            own ? "the emulator crashed, which is a mistake in it unless the program gave it "
+                  "this address"
+                : "the program crashed on the host",
+            (unsigned long long)at, where);
     } else {
         s->n_reports++;
         if (a && at < a->end)
@@ -122,12 +140,11 @@ static void end_by_fault(int signal, uint64_t at) {
 
 static void on_fault(int signal, siginfo_t *info, void *context) {
     const uint64_t at = (uint64_t)(uintptr_t)info->si_addr, page = (uint64_t)sysconf(_SC_PAGESIZE);
-    (void)context;
     struct guard *g = guard;
     while (g < guard + n_guards && !(at >= g->from && at < g->to)) g++;
     if (g == guard + n_guards) {
         if (before.sa_handler == SIG_DFL)
-            end_by_fault(signal, at);
+            end_by_fault(signal, at, context);
         else
             sigaction(signal, &before, NULL);
         return;
@@ -205,9 +222,10 @@ static void add(const struct order_operation *op, int protection, uint64_t from,
 
 static void add_runs(const struct session *s, const struct order_operation *op,
                      enum order_use use) {
+    const bool talks = op->of[ORDER_STRONG_READ].n || op->of[ORDER_STRONG_WRITE].n;
     for (size_t i = 0; i < op->of[use].n; i++) {
         const struct order_run *r = &op->of[use].run[i];
-        if (memory_is_guarded(s, r->from, op->is_copy))
+        if (memory_is_guarded(s, r->from, talks))
             add(op, use == ORDER_WRITE ? PROT_NONE : PROT_READ, r->from, r->to);
     }
 }

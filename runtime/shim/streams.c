@@ -62,11 +62,10 @@ cudaError_t stream_leave(cudaError_t e) {
 
 static bool then_waits; /* the host, for the operation under way */
 
-void stream_operation(struct session *s, const char *what, bool is_copy, bool waits) {
+void stream_operation(struct session *s, const char *what, bool waits) {
     if (!order || order->gave_up) return;
     if (!order->now.stream) {
         order_begin(order, depth ? timeline_of(s, issued_to) : ORDER_LEGACY, what);
-        order->now.is_copy = is_copy;
         then_waits = false;
     }
     then_waits |= waits && !depth;
@@ -84,7 +83,7 @@ void stream_launched(struct session *s, const char *kernel) {
     const struct emu_footprint *f;
     if (!order || order->gave_up) return;
     snprintf(what, sizeof what, "kernel %s", kernel);
-    stream_operation(s, what, false, false);
+    stream_operation(s, what, false);
     for (int n = 0; (f = emu_memory_next_trace(s->memory, &n));)
         for (int use = 0; use < ORDER_USES; use++)
             for (uint64_t at = 0, from, to;
@@ -112,8 +111,8 @@ static bool said_before(const struct order_operation *a, const struct order_oper
 }
 
 static void place(const struct session *s, uint64_t at, char out[96]) {
-    const struct emu_allocation *a = emu_memory_find(s->memory, at);
-    if (a)
+    const struct emu_allocation *a = emu_memory_below(s->memory, at); /* freed ones, too */
+    if (a && at < a->end)
         snprintf(out, 96, "byte %llu of an allocation of %llu", (unsigned long long)(at - a->base),
                  (unsigned long long)(a->end - a->base));
     else

@@ -38,6 +38,7 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "runtime/session/fatbin.c": "fatbin",
     "runtime/session/repeat.c": "repeat",
     "runtime/session/launch_report.c": "launch_report",
+    "runtime/session/report.c": "session_report",
     "plots/tabulate.c": "sh:tabulate",
     "plots/columns.c": "sh:tabulate",
     "emulator/core/memory.c": "memory",
@@ -188,7 +189,7 @@ class Tests:
     def program(self, test):
         if test not in self.programs: self.programs[test] = self.shell(test[3:]) if test.startswith("sh:") else self.linked(
             f"{self.folder}/test_{test}", object_of(self.build, test), self.object, *(f"{self.build}/{o}.o" for o in SHARED),
-            *(f"{self.build}/{o}.o" for o in GOLDEN if test == "emu_golden"), f"{self.build}/libcmocka.so.0")
+            *(f"{self.build}/{o}.o" for o in BESIDE.get(test, [])), f"{self.build}/libcmocka.so.0")
         return self.programs[test]
 
     def linked(self, program, *objects):
@@ -292,7 +293,10 @@ def score(path, killed, counted):
 SCORES = "tests/mutants/mutants_scores.txt"
 SHARED = ["tests/fake/faulty"] + sorted(f[:-2] for f in glob.glob("tests/unit/*/*.c") + glob.glob("tests/gpu/*.c")
                                         if not os.path.basename(f).startswith(("test_", "gpu_")))
-GOLDEN = sorted(f[:-2] for f in glob.glob("tests/golden/*.c") if not f.endswith(("/generate.c", "/test_emu_golden.c")))
+BESIDE = {  # what else a test is linked with, as in tests/tests.mk
+    "emu_golden": sorted(f[:-2] for f in glob.glob("tests/golden/*.c") if not f.endswith(("/generate.c", "/test_emu_golden.c"))),
+    "session_report": ["runtime/session/launch_report"],
+}
 
 if __name__ == "__main__":
     build, share = sys.argv[1], sys.argv[2]

@@ -1,9 +1,10 @@
-// Thirty mistakes of thirty kinds, a function each: `bugs NAME` runs one. planted.py says which of them the emulator names.
+// Fifty mistakes of fifty kinds, a function each: `bugs NAME` runs one. planted.py says which of them the emulator names.
 //
 //     //= NAME | KIND | what is wrong         KIND: a regular expression for how the report begins
 //     ...                // @NAME             a line that the report must name; one of several is enough
 #include "tests/corpus/corpus.cuh"
 
+#include <cooperative_groups.h>
 #include <cstdio>
 #include <cstring>
 #include <cuda_runtime.h>
@@ -283,6 +284,196 @@ __global__ void __cluster_dims__(2) left_cluster(unsigned *out) {
     if (rank() == 1) out[tid()] = ld_shared(at_rank(&tile[tid()], 0)); // @left_cluster
 }
 
+// ---- Twenty more
+
+//= late_phase | race | The parity of a ring of three slots is counted as if it had four: a wait passes at once.
+__global__ void late_phase(const unsigned *in, unsigned *out) {
+    __shared__ alignas(128) unsigned tile[3][64];
+    __shared__ uint64_t full[3], empty[3];
+    make_barriers(full, 3, 1);
+    make_barriers(empty, 3, 1);
+    if (tid() == 0) {
+        for (int t = 0; t < 6; t++) {
+            wait(smem_address(&empty[t % 3]), (t / 3 & 1) ^ 1);
+            arrive_expect(smem_address(&full[t % 3]), 256);
+            bulk_load(tile[t % 3], in + 64 * t, 256, smem_address(&full[t % 3])); // @late_phase
+        }
+    } else if (warp() == 1) {
+        for (int t = 0; t < 6; t++) {
+            wait(smem_address(&full[t % 3]), t / 4 & 1); // @late_phase
+            out[32 * t + lane()] = tile[t % 3][lane()];  // @late_phase
+            __syncwarp();
+            if (lane() == 0) arrive(smem_address(&empty[t % 3]));
+        }
+    }
+}
+
+//= expects_for_one | race | A multicast fills both blocks, and only the leader announces the bytes.
+__global__ void __cluster_dims__(2) expects_for_one(const unsigned *in, unsigned *out) {
+    __shared__ alignas(128) unsigned tile[64];
+    __shared__ uint64_t full;
+    make_barriers(&full, 1, 1);
+    cluster_sync();
+    if (tid() == 0) {
+        if (rank() == 0) expect_tx(smem_address(&full), 256);
+        arrive(smem_address(&full));
+    }
+    if (tid() == 0 && rank() == 0)
+        asm volatile(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::" // @expects_for_one
+            "cluster [%0], [%1], %2, [%3], %4;" ::"r"(smem_address(tile)),
+            "l"(in), "r"(256), "r"(smem_address(&full)), "h"((unsigned short)3)
+            : "memory");
+    __syncwarp();
+    wait(smem_address(&full), 0);
+    out[gtid()] = tile[tid()]; // @expects_for_one
+    cluster_sync();
+}
+
+//= last_tile | race | The last turn of a pipeline commits nothing, and does not wait.
+__global__ void last_tile(const unsigned *in, unsigned *out) {
+    __shared__ alignas(16) unsigned tile[2][128];
+    copy_16(&tile[0][4 * tid()], &in[4 * tid()]), copy_commit();
+    for (int t = 0; t < 4; t++) {
+        if (t + 1 < 4) {
+            copy_16(&tile[(t + 1) % 2][4 * tid()], &in[128 * (t + 1) + 4 * tid()]), copy_commit();
+            copy_wait<1>();
+        }
+        __syncthreads();
+        out[32 * t + tid()] = tile[t % 2][127 - tid()]; // @last_tile
+        __syncthreads();
+    }
+}
+
+//= part_of_warpgroup | bad operand | One warp gives up registers; setmaxnreg is for its whole warpgroup.
+__global__ void __launch_bounds__(128, 1) part_of_warpgroup(unsigned *out) {
+    if (warp() == 0) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;"); // @part_of_warpgroup
+    __syncthreads();
+    out[tid()] = 1;
+}
+
+//= operand_overwritten | race | B is overwritten while the product may still read it.
+__global__ void operand_overwritten(float *out) {
+    __shared__ alignas(128) unsigned a[512], b[64];
+    float d[1][4] = {};
+    for (int i = tid(); i < 512; i += 128) a[i] = 0x3c003c00;
+    if (tid() < 64) b[tid()] = 0x3c003c00;
+    fence_async_shared();
+    __syncthreads();
+    registers_fence<1>(d);
+    wgmma_fence();
+    const uint64_t desc_a = gmma_desc_encode({smem_address(a), 128, 256, 0, GMMA_SWIZZLE_NONE});
+    const uint64_t desc_b = gmma_desc_encode({smem_address(b), 128, 256, 0, GMMA_SWIZZLE_NONE});
+    wgmma_m64k16_ss<8>(d, desc_a, desc_b, 1);
+    wgmma_commit_group();
+    __syncthreads();
+    if (tid() < 64) b[tid()] = 0; // @operand_overwritten
+    wgmma_wait_group<0>();
+    registers_fence<1>(d);
+    for (int i = 0; i < 4; i++) out[128 * i + tid()] = d[0][i];
+}
+
+//= rank_too_large | bad operand | The last block of a cluster asks for its right neighbour.
+__global__ void __cluster_dims__(2) rank_too_large(unsigned *out) {
+    __shared__ unsigned tile[32];
+    tile[tid()] = tid();
+    cluster_sync();
+    out[gtid()] = ld_shared(at_rank(&tile[tid()], rank() + 1)); // @rank_too_large
+    cluster_sync();
+}
+
+//= adds_after_exit | access outside a block's life | A histogram adds to the other block's bins, which may have ended.
+__global__ void __cluster_dims__(2) adds_after_exit(unsigned *out) {
+    __shared__ unsigned bins[32];
+    bins[tid()] = 0;
+    cluster_sync();
+    const uint32_t other = at_rank(&bins[tid()], rank() ^ 1);
+    asm volatile("red.shared::cluster.add.u32 [%0], 1;" ::"r"(other) // @adds_after_exit
+                 : "memory");                                        // @adds_after_exit
+    out[gtid()] = rank();
+}
+
+//= block_scope | race | Blocks count in one word by atomicAdd_block.
+__global__ void block_scope(unsigned *count) { atomicAdd_block(count, 1); } // @block_scope
+
+//= slot_of_store | race | A slot is filled again while a bulk store may still read it.
+__global__ void slot_of_store(unsigned *out) {
+    __shared__ alignas(128) unsigned tile[64];
+    for (int t = 0; t < 2; t++) {
+        tile[tid()] = t; // @slot_of_store
+        fence_async();
+        __syncthreads();
+        if (tid() == 0) bulk_store(out + 64 * t, tile, 256), bulk_commit();
+        __syncthreads();
+    }
+    if (tid() == 0) bulk_wait<0>();
+}
+
+//= made_again | mbarrier misuse | An mbarrier is initialised again for each tile.
+__global__ void made_again(const unsigned *in, unsigned *out) {
+    __shared__ alignas(128) unsigned tile[64];
+    __shared__ uint64_t full;
+    for (int t = 0; t < 2; t++) {
+        if (tid() == 0) mbarrier_init(smem_address(&full), 1), fence_mbarrier_init(); // @made_again
+        __syncthreads();
+        if (tid() == 0)
+            arrive_expect(smem_address(&full), 256), bulk_load(tile, in, 256, smem_address(&full));
+        wait(smem_address(&full), 0);
+        out[tid()] = tile[tid()];
+        __syncthreads();
+    }
+}
+
+//= halo | uninitialised shared | The halo's first column is loaded by all blocks but the first.
+__global__ void halo(const float *x, float *y) {
+    __shared__ float t[130];
+    const int i = gtid();
+    t[tid() + 1] = x[i];
+    if (tid() == 0 && i > 0) t[0] = x[i - 1];
+    if (tid() == 127) t[129] = 0;
+    __syncthreads();
+    y[i] = t[tid()] + t[tid() + 1] + t[tid() + 2]; // @halo
+}
+
+//= printf_value | bad operand | %d stands for a float, which printf gets as a double.
+__global__ void printf_value(float *x) {
+    if (tid() == 0) printf("%d elements, the first %d\n", 5, x[0]); // @printf_value
+}
+
+//= printf_text | bad operand | %s stands for a number.
+__global__ void printf_text(long n) {
+    if (tid() == 0) printf("name %s\n", n); // @printf_text
+}
+
+//= grid_sync | trap | grid.sync() in a launch that is not cooperative.
+__global__ void grid_sync(unsigned *x) {
+    x[gtid()] = 1;
+    cooperative_groups::this_grid().sync(); // @grid_sync
+    x[gtid() + 256] = x[255 - gtid()];
+}
+
+//= lock | race | A lock is taken and given back without a fence.
+__global__ void lock(unsigned *taken, unsigned *sum) {
+    if (tid() != 0) return;
+    while (atomicCAS(taken, 0, 1) != 0) {
+    }
+    *sum += 1; // @lock
+    atomicExch(taken, 0);
+}
+
+//= odd_size | misaligned access | A bulk load of 100 bytes.
+__global__ void odd_size(const unsigned *in, unsigned *out) {
+    __shared__ alignas(128) unsigned tile[64];
+    __shared__ uint64_t full;
+    make_barriers(&full, 1, 1);
+    if (tid() == 0) {
+        arrive_expect(smem_address(&full), 100);
+        bulk_load(tile, in, 100, smem_address(&full)); // @odd_size
+    }
+    wait(smem_address(&full), 0);
+    out[tid()] = tile[tid() % 25];
+}
+
 // ---- The host
 
 __global__ void add(float *x, int n) {
@@ -330,6 +521,49 @@ static void two_streams() {
     add<<<1, 64, 0, b>>>(x, N); // @two_streams
 }
 
+static cudaStream_t apart() {
+    cudaStream_t s;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    return s;
+}
+
+//= event_early | race between streams | An event is recorded before the kernel for which it shall stand.
+static void event_early() {
+    float *x = zeros();
+    cudaStream_t a = apart(), b = apart();
+    cudaEvent_t e;
+    cudaEventCreate(&e);
+    cudaEventRecord(e, a);
+    add<<<1, 64, 0, a>>>(x, N);
+    cudaStreamWaitEvent(b, e, 0);
+    add<<<1, 64, 0, b>>>(x, N); // @event_early
+}
+
+//= freed_elsewhere | race between streams: cudaFreeAsync | Memory is freed in a stream that does not wait for its last use.
+static void freed_elsewhere() {
+    float *x;
+    cudaStream_t a = apart(), b = apart();
+    cudaMallocAsync(&x, N * sizeof *x, a);
+    cudaMemsetAsync(x, 0, N * sizeof *x, a);
+    cudaFreeAsync(x, b); // @freed_elsewhere
+}
+
+//= allocated_elsewhere | race between streams | Memory is used in a stream that does not wait for its allocation.
+static void allocated_elsewhere() {
+    float *x;
+    cudaMallocAsync(&x, N * sizeof *x, apart());
+    cudaMemsetAsync(x, 0, N * sizeof *x, apart()); // @allocated_elsewhere
+}
+
+//= mapped_early | race with the host | The host reads mapped memory before it has waited for the kernel.
+static void mapped_early() {
+    float *h;
+    cudaHostAlloc(&h, N * sizeof *h, cudaHostAllocMapped);
+    memset(h, 0, N * sizeof *h);
+    add<<<1, 64>>>(h, N);
+    printf("%g\n", h[5]); // @mapped_early
+}
+
 // ---- Which is run
 
 #define RUN(name, ...)                                                                             \
@@ -370,5 +604,25 @@ int main(int n, char **arg) {
     RUN(stale_kernel, stale_kernel());
     RUN(host_too_early, host_too_early());
     RUN(two_streams, two_streams());
+    RUN(late_phase, late_phase<<<1, 64>>>(u, v));
+    RUN(expects_for_one, expects_for_one<<<2, 32>>>(u, v));
+    RUN(last_tile, last_tile<<<1, 32>>>(u, v));
+    RUN(part_of_warpgroup, part_of_warpgroup<<<1, 128>>>(u));
+    RUN(operand_overwritten, operand_overwritten<<<1, 128>>>(f));
+    RUN(rank_too_large, rank_too_large<<<2, 32>>>(u));
+    RUN(adds_after_exit, adds_after_exit<<<2, 32>>>(u));
+    RUN(block_scope, block_scope<<<2, 32>>>(u));
+    RUN(slot_of_store, slot_of_store<<<1, 64>>>(u));
+    RUN(made_again, made_again<<<1, 64>>>(u, v));
+    RUN(halo, halo<<<4, 128>>>(f, g));
+    RUN(printf_value, printf_value<<<1, 32>>>(f));
+    RUN(printf_text, printf_text<<<1, 32>>>(5));
+    RUN(grid_sync, grid_sync<<<2, 128>>>(u));
+    RUN(lock, lock<<<4, 32>>>(u, v));
+    RUN(odd_size, odd_size<<<1, 64>>>(u, v));
+    RUN(event_early, event_early());
+    RUN(freed_elsewhere, freed_elsewhere());
+    RUN(allocated_elsewhere, allocated_elsewhere());
+    RUN(mapped_early, mapped_early());
     return cudaDeviceSynchronize() != cudaSuccess;
 }

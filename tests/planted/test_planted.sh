@@ -1,5 +1,5 @@
-# Thirty planted bugs and thirty planted deadlocks: the emulator names each. Prints the two tables.
-# Thorough: it compiles two programs and runs them sixty times.
+# Fifty planted bugs and thirty planted deadlocks: the emulator names each. Prints the two tables.
+# Thorough: it compiles two programs and runs them eighty times.
 . tests/tap.sh
 if ! command -v "${NVCC:-nvcc}" > /dev/null; then
     skip "planted bugs" "no nvcc here"
@@ -10,7 +10,7 @@ check "the sources say what is expected" planted check
 for each in bugs deadlocks; do
     check "$each compile" env BUILD="$build" runtime/attnlab-nvcc -O2 -g -std=c++17 -w -I. -Icommon/cuda -I"$build/include" \
         -o "$tap_dir/$each" "tests/planted/$each.cu"
-    check "thirty $each are named" planted $each "$tap_dir"
+    check "$each are named" planted $each "$tap_dir"
     sed 's/^/#| /' "$tap_dir/out"
 done
 

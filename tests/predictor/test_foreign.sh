@@ -23,8 +23,8 @@ printf '%s\n' 'program,launch,kernel,grid,block,elapsed,active' 'p,0,k,"(2, 1, 1
     'p,2,k,"(2, 1, 1)","(32, 1, 1)",100,50' > "$dir/measured.csv"
 python3 $foreign compare "$dir/predicted.jsonl" "$dir/measured.csv" > "$dir/table"
 check "errors of what both have; another grid is another launch" grep -qE '^all +1 +2 +10[.]0 ' "$dir/table"
-printf '%s\n' "1 cases" "programs: 9 first launches of programs by others, mean 1.0 %, worst 2.0 %" > "$dir/chip.txt"
-printf '%s\n' "1 cases" "programs: 1 first launches of programs by others, mean 10.0 %, worst 10.0 %" \
+printf '%s\n' "1 cases" "programs: 9 first launches of programs by others, mean error 1.0 %, worst 2.0 %" > "$dir/chip.txt"
+printf '%s\n' "1 cases" "programs: 1 first launches of programs by others, mean error 10.0 %, worst 10.0 %" \
     "cycles of programs: 8 in 10 of 1 first launches of programs by others were within 10.0 %" > "$dir/wanted"
 check "the sums take the place of an earlier freeze's" bash -c "
     python3 $foreign compare '$dir/predicted.jsonl' '$dir/measured.csv' --out '$dir/chip.txt' > /dev/null && diff '$dir/wanted' '$dir/chip.txt'"

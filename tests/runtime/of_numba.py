@@ -498,4 +498,20 @@ def _():
     keys, out = random.integers(0, 7, 256).astype('i4'), np.zeros(7, np.int32)
     return launch(match_count, 2, 128, keys, out), out, np.bincount(keys, minlength=7), 0
 
+
+@cuda.jit
+def reversed_by_grid(x, out):
+    grid = cuda.cg.this_grid()
+    i = cuda.grid(1)
+    x[i] *= 2
+    grid.sync()
+    out[i] = x[x.size - 1 - i]
+
+
+@table.row('grid.sync() of a cooperative grid')
+def _():
+    x, out = normal(192), np.zeros(192, np.float32)
+    want = 2 * x[::-1].astype(float)
+    return launch(reversed_by_grid, 3, 64, x, out), out, want, 0
+
 sys.exit(table.print(sys.argv[1:]))

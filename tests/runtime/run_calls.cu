@@ -85,6 +85,8 @@ int main(int argc, char **argv) {
     if (argc > 1) {
         if (!strcmp(argv[1], "refused"))
             textured<<<1, 1>>>(0, (float *)r);
+        else if (!strcmp(argv[1], "ordinary"))
+            mirror<<<2, 32>>>(r, 64);
         else
             overflows<<<1, 1>>>(r);
         printf("launch: %s\n", cudaGetErrorName(cudaGetLastError()));

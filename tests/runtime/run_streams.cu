@@ -18,6 +18,8 @@ __global__ void odd_or_even(float *x, int first, int n) { EACH if (i % 2 == firs
 __global__ void count(int *total) { atomicAdd(total, 1); }
 __global__ void flag(volatile int *x) { *x = 1; }
 __managed__ int variable[4];
+__constant__ int factor;
+__global__ void scale(int *x) { x[threadIdx.x] *= factor; }
 __global__ void set_variable() { variable[0] = 7; }
 
 static float *device(int n = N) {
@@ -107,6 +109,11 @@ static void right() {
         a, [](void *p) { *(float *)p = 1; }, m);
     fill<<<1, 32, 0, a>>>(m, 10);
     cudaFree(m);
+    cudaMallocAsync(&m, N * 4, a); // a stream's own memory
+    fill<<<1, 32, 0, a>>>(m, N);
+    cudaStreamWaitEvent(b, recorded(a), 0);
+    twice<<<1, 32, 0, b>>>(m, y, N);
+    cudaFreeAsync(m, b);
     cudaFree(x), cudaFree(y), cudaFreeHost(h);
 }
 
@@ -183,6 +190,32 @@ static void pinned_rewritten() {
     cudaMemcpyAsync(x, h, N * 4, cudaMemcpyHostToDevice, stream());
     h[500] = 1;
 }
+static void constant_set() { // a constant is set while a kernel of another stream may read it
+    int *x = (int *)device(), two = 2;
+    scale<<<1, 32, 0, stream()>>>(x);
+    cudaMemcpyToSymbolAsync(factor, &two, sizeof two, 0, cudaMemcpyHostToDevice, stream());
+}
+static void
+mapped_too_early() { // a kernel writes pinned memory, and says nothing that the host could poll
+    float *h;
+    cudaHostAlloc(&h, N * 4, cudaHostAllocMapped);
+    fill<<<4, 128>>>(h, N);
+    printf("%g\n", h[600]);
+}
+static void freed_elsewhere() { // the free is in a stream that does not wait for the kernel
+    float *x;
+    cudaStream_t a = stream(), b = stream();
+    cudaMallocAsync(&x, N * 4, a);
+    fill<<<4, 128, 0, a>>>(x, N);
+    cudaFreeAsync(x, b);
+}
+static void
+allocated_elsewhere() { // the allocation is in a stream for which the copy does not wait
+    float *x, *h = pinned();
+    cudaStream_t a = stream(), b = stream();
+    cudaMallocAsync(&x, N * 4, a);
+    cudaMemcpyAsync(x, h, N * 4, cudaMemcpyHostToDevice, b);
+}
 static void variable_too_early() {
     set_variable<<<1, 1>>>();
     printf("%d\n", variable[0]);
@@ -218,6 +251,10 @@ static const struct {
                 PROGRAM(host_after_other),
                 PROGRAM(pinned_too_early),
                 PROGRAM(pinned_rewritten),
+                PROGRAM(constant_set),
+                PROGRAM(mapped_too_early),
+                PROGRAM(freed_elsewhere),
+                PROGRAM(allocated_elsewhere),
                 PROGRAM(variable_too_early),
                 PROGRAM(graph_and_stream)};
 

@@ -224,6 +224,7 @@ int main(int, char **argv) {
     if (!strcmp(what, "freed")) cudaFree(p);
     if (!strcmp(what, "own")) signal(SIGSEGV, [](int) { _Exit(3); });
     if (!strcmp(what, "beyond")) return p[100000];
+    if (!strcmp(what, "inside")) cudaStreamGetFlags(0, (unsigned *)8);
     if (!strcmp(what, "null")) return *(volatile int *)nullptr;
     return strcmp(what, "right") ? p[2] : 0;
 }
@@ -235,6 +236,7 @@ check "the launches are reported all the same" grep -q '^store .*2' "$tap_dir/sa
 check "nor when it is free" says 'byte 8 of a freed allocation of 400 bytes' 139 emulated --quiet "$dir/host" freed
 check "nor what was never allocated" says 'the host uses device memory at 0x[0-9a-f]*, where nothing is allocated' 139 emulated --quiet "$dir/host" beyond
 check "another crash is the program's" says 'the program crashed on the host: SIGSEGV at address 0;' 139 emulated --quiet "$dir/host" null
+check "a crash inside the emulator is not" says 'the emulator crashed, which is a mistake in it unless the program gave it this address: SIGSEGV at address 0x8;' 139 emulated --quiet "$dir/host" inside
 check "a program's own handler comes first" says '^7 7 5$' 3 emulated --quiet "$dir/host" own
 printf '%s\n' '#include <cstdio>' 'int main() { cudaDeviceProp p; int *x; if (cudaGetDeviceProperties(&p, 0)) return 1;' \
     'cudaMallocManaged(&x, 4), cudaMemPrefetchAsync(x, 4, 0), cudaMemAdvise(x, 4, cudaMemAdviseSetReadMostly, cudaCpuDeviceId);' \
@@ -398,6 +400,7 @@ check "and that is nothing" emulated --quiet "$program" nobody_looks
 # ---- Calls that are not inlined, grid.sync(), and a kernel that cannot run beside them
 check "calls compile" compile "$dir/calls" tests/runtime/run_calls.cu
 check "recursion, function pointers, grid.sync()" emulated --quiet "$dir/calls"
+check "grid.sync() in an ordinary launch" says 'trap by lane 0; grid.sync\(\) needs a cooperative launch' 1 emulated --quiet "$dir/calls" ordinary
 check "a kernel refused when it is launched" says 'kernel _Z8texturedyPf .* the emulator does not know tld4\.r\.2d\.v4\.f32\.f32 \(line [0-9]+, PTX line [0-9]+\); read the four texels' 3 emulated --quiet "$dir/calls" refused
 check "its launch fails" grep -q 'launch: cudaErrorNotSupported' "$tap_dir/said"
 check "and is said once" [ "$(grep -c 'cannot run here' "$tap_dir/said")" -eq 1 ]

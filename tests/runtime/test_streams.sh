@@ -34,6 +34,10 @@ host_writes host writes byte 800 .* twice in the default stream reads
 host_after_other host uses byte 1200 .* fill in stream 1 writes
 pinned_too_early host uses byte 1600 .* a copy in stream 1 writes
 pinned_rewritten host writes byte 2000 .* a copy in stream 1 reads
+constant_set a copy in stream 2 writes byte 0 of an allocation of 4, which kernel scale in stream 1 reads
+mapped_too_early host uses byte 2400 of an allocation of 65536, which kernel fill in the default stream writes
+freed_elsewhere cudaFreeAsync in stream 2 writes byte 0 of an allocation of 65536, which kernel fill in stream 1 writes
+allocated_elsewhere a copy in stream 2 writes byte 0 .* cudaMallocAsync in stream 1 writes
 variable_too_early host uses byte 0 of an allocation of 16, .* set_variable in the default stream writes
 E
 line() { # TEXT: the last report's place is the line with this text

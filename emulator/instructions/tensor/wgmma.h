@@ -65,6 +65,8 @@ void emu_wgmma_pieces(struct emu_warp *w, const struct emu_product *p);
 void emu_wgmma_taint(struct emu_warp *w, const struct emu_product *p);
 /* Computes the product into the truth. */
 void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p);
+/* The warp has exited: did those of its warpgroup that have exited, too, run the same setmaxnreg? */
+void emu_setmaxnreg_end(const struct emu_warp *w);
 /* What a warp that stands at wait_group or setmaxnreg waits for: for deadlocks. */
 void emu_wgmma_wait_print(const struct emu_warp *w, const struct emu_inst *i, FILE *out);
 /* The handler of products, by which wgmma_watch.c knows them. */

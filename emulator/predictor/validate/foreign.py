@@ -292,7 +292,7 @@ def sums(errors):
     """The lines of records/validation/CHIP.txt, in place of an earlier freeze's."""
     errors = sorted(map(abs, errors))
     of = f"{len(errors)} first launches of programs by others"
-    return [f"programs: {of}, mean {sum(errors) / len(errors):.1f} %, worst {errors[-1]:.1f} %",
+    return [f"programs: {of}, mean error {sum(errors) / len(errors):.1f} %, worst {errors[-1]:.1f} %",
             f"cycles of programs: 8 in 10 of {of} were within {errors[math.ceil(0.8 * len(errors)) - 1]:.1f} %"]
 
 

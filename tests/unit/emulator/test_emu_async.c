@@ -634,6 +634,13 @@ static void matrices_and_registers(void **state) {
          NULL, 256},
         {"nobody lets go of registers", "setmaxnreg.inc.sync.aligned.u32 256;\n",
          "no warp can go on", 512},
+        {"one warp of a warpgroup gives up registers",
+         "setp.lt.u32 %p1, %t, 32;\n@!%p1 bra done;\nsetmaxnreg.dec.sync.aligned.u32 64;\ndone:\n",
+         "setmaxnreg is for a whole warpgroup", 128},
+        {"one warp asks for another number",
+         "setp.lt.u32 %p1, %t, 32;\n@%p1 bra low;\nsetmaxnreg.dec.sync.aligned.u32 64;\nbra "
+         "done;\nlow:\nsetmaxnreg.dec.sync.aligned.u32 72;\ndone:\n",
+         "setmaxnreg is for a whole warpgroup", 128},
         {"setmaxnreg of 100", "setmaxnreg.dec.sync.aligned.u32 100;\n", "in steps of 8", 128},
         {"cluster of one",
          "st.shared.b32 [%r0], "

@@ -41,7 +41,8 @@ static void expect_clean(unsigned threads, const char *body) {
         fail_msg("%s\nreports %s", body, emu_result_report(t.result, 0));
 }
 
-/* What printf of a kernel prints, by one lane: FORMAT with 42. */
+static const char *value = "st.local.u32 [%rd1], 42;";
+/* What printf of a kernel prints, by one lane: FORMAT with that value. */
 static void printed(const char *format, char *out, size_t out_bytes) {
     char declarations[2048], *at = declarations;
     at += sprintf(at, ".global .align 1 .b8 text[32] = {");
@@ -53,14 +54,15 @@ static void printed(const char *format, char *out, size_t out_bytes) {
     int before = dup(STDOUT_FILENO);
     fflush(stdout);
     assert_true(f && before >= 0 && dup2(fileno(f), STDOUT_FILENO) >= 0);
-    const char *why = emu_test_run(
-        &t,
-        emu_test_kernel(1, declarations,
-                        "mov.u64 %rd1, buffer; cvta.local.u64 %rd2, %rd1; mov.u64 %rd3, text;"
-                        "st.local.u32 [%rd1], 42; st.param.b64 [format], %rd3;"
-                        "st.param.b64 [arguments], %rd2; call.uni (result), vprintf, (format, "
-                        "arguments); ld.param.b32 %r1, [result];"),
-        "test", 1, 1, 0, 1, (void *[]){words}, (size_t[]){sizeof words});
+    char body[512];
+    snprintf(body, sizeof body,
+             "mov.u64 %%rd1, buffer; cvta.local.u64 %%rd2, %%rd1; mov.u64 %%rd3, text;"
+             "%s st.param.b64 [format], %%rd3;"
+             "st.param.b64 [arguments], %%rd2; call.uni (result), vprintf, (format, "
+             "arguments); ld.param.b32 %%r1, [result];",
+             value);
+    const char *why = emu_test_run(&t, emu_test_kernel(1, declarations, body), "test", 1, 1, 0, 1,
+                                   (void *[]){words}, (size_t[]){sizeof words});
     fflush(stdout);
     dup2(before, STDOUT_FILENO);
     close(before);
@@ -75,6 +77,17 @@ static void test_printf(void **state) {
     (void)state;
     printed("%5d of 100%%\n", text, sizeof text);
     assert_string_equal(text, "   42 of 100%\n");
+    assert_int_equal(emu_result_reports(t.result), 0);
+    for (const char *const *wrong = (const char *const[]){"%d %d", "%f", "%lld", "%*d", "%s", NULL};
+         *wrong; wrong++) {
+        printed(*wrong, text, sizeof text);
+        if (!emu_test_report(&t, "printf has fewer values than conversions"))
+            fail_msg("%s: printed as %s", *wrong, text);
+    }
+    value = "st.local.u64 [%rd1], 42;";
+    printed("%s", text, sizeof text);
+    value = "st.local.u32 [%rd1], 42;";
+    assert_non_null(emu_test_report(&t, "printf is given an address that is no string's"));
     printed("%x%n%q%", text, sizeof text); /* what a GPU's printf does not know is printed */
     assert_string_equal(text, "2a%n%q");
     printed("%-6.3d|", text, sizeof text);

@@ -342,6 +342,8 @@ static void warps(void **state) {
     correct(1, 64, EXCHANGE("bar.sync 0;"));
     planted("race", 4, 3, "no __syncwarp() orders the two", 1, 32,
             LINE(3) "st.global.u32 [%rd2], %r0;" LINE(4) "ld.global.u32 %r4, [%rd2+4];");
+    planted("race", 4, 3, "neither __syncthreads() nor __syncwarp() orders the two", 1, 64,
+            LINE(3) "st.global.u32 [%rd2], %r0;" LINE(4) "ld.global.u32 %r4, [%rd2+4];");
     correct(1, 32,
             LINE(3) "st.global.u32 [%rd2], %r0; bar.warp.sync -1; ld.global.u32 %r4, [%rd2+4];");
 }
@@ -454,6 +456,12 @@ static void uninitialised(void **state) {
     planted("uninitialised global memory", 6, 5, "reaches a branch", 1, 64,
             PLACE LINE(5) "ld.global.u32 %r2, [%rd3]; setp.eq.u32 %p1, %r2, 1;" LINE(
                 6) "@%p1 bra END; END:");
+#define COPIED                                                                                     \
+    ".shared .align 4 .b8 tile[256]; mov.u32 %r3, tile; mad.lo.u32 %r3, %r0, 4, %r3;"              \
+    "st.shared.u32 [%r3], %r2;" LINE(8) "ld.shared.u32 %r4, [%r3];" LINE(9) "st.global.u32 "       \
+                                                                            "[%rd2+64], %r4;"
+    planted("uninitialised shared memory", 9, 8, "may be a copy of global memory", 1, 64,
+            PLACE "ld.global.u32 %r2, [%rd3];" COPIED);
     correct(1, 32, PLACE "ld.global.u32 %r2, [%rd3]; st.global.u32 [%rd2+64], %r2;");
     correct(1, 64, /* read beyond, and masked out */
             PLACE "ld.global.u32 %r2, [%rd3]; setp.lt.u32 %p1, %r0, 32; selp.b32 %r2, %r2, 0, %p1;"
@@ -519,6 +527,38 @@ static void some_blocks(void **state) {
     words[255] = 0;
 }
 
+/* As Numba compiles grid.sync(): each thread reads what one of another block wrote. */
+static void grid_sync_of_numba(void **state) {
+    static const char *const declared =
+        ".extern .func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope);\n"
+        ".extern .func (.param .b32 result) cudaCGSynchronize(.param .b64 handle, .param .b32 "
+        "flags);\n.visible .entry";
+    static const char *const body =
+        "mov.u32 %r1, %ctaid.x; mad.lo.u32 %r2, %r1, 64, %r0; mul.wide.u32 %rd1, %r2, 4;"
+        "add.s64 %rd2, %rd0, %rd1; st.global.u32 [%rd2], %r2;"
+        "{ .param .b32 scope; .param .b64 handle; st.param.b32 [scope], 1;"
+        "call.uni (handle), cudaCGGetIntrinsicHandle, (scope); ld.param.b64 %rd3, [handle]; }"
+        "{ .param .b64 handle; .param .b32 flags; .param .b32 error; st.param.b64 [handle], %rd3;"
+        "st.param.b32 [flags], 0; call.uni (error), cudaCGSynchronize, (handle, flags); }"
+        "sub.u32 %r3, 191, %r2; mul.wide.u32 %rd4, %r3, 4; add.s64 %rd4, %rd4, %rd0;"
+        "ld.global.u32 %r4, [%rd4]; add.s32 %r4, %r4, 1000;"
+        "{ .param .b64 handle; .param .b32 flags; .param .b32 error; st.param.b64 [handle], %rd3;"
+        "st.param.b32 [flags], 0; call.uni (error), cudaCGSynchronize, (handle, flags); }"
+        "st.global.u32 [%rd2], %r4;";
+    char text[8192];
+    (void)state;
+    const char *plain = emu_test_kernel(1, "", body), *entry = strstr(plain, ".visible .entry");
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(entry - plain), plain, declared,
+             entry + strlen(".visible .entry"));
+    for (int jobs = 1; jobs <= 2; jobs++) {
+        t.options.n_threads = jobs;
+        assert_fine(emu_test_run(&t, text, "test", 3, 64, 0, 1, (void *[]){words},
+                                 (size_t[]){sizeof words}));
+        if (emu_result_reports(t.result)) fail_msg("%s", emu_result_report(t.result, 0));
+        for (uint32_t n = 0; n < 192; n++) assert_int_equal(words[n], 1191 - n);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters),
@@ -531,6 +571,7 @@ int main(void) {
         cmocka_unit_test(warps),
         cmocka_unit_test(same_value),
         cmocka_unit_test(uninitialised),
+        cmocka_unit_test(grid_sync_of_numba),
         cmocka_unit_test(trusted),
         cmocka_unit_test(read_only_path),
         cmocka_unit_test(stretches),

@@ -1,6 +1,8 @@
 /* Launches that overlap: what a kernel must not touch before griddepcontrol.wait, and what it
  * may. */
 #include "emu.h"
+
+#include "emulator/core/footprint.h"
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -89,6 +91,12 @@ static void test_accesses(void **state) {
     expect_clean(WAIT READ_B WRITE_A WRITE_B);
     expect_clean(READ_A WAIT WRITE_A); /* both read */
     expect_clean(READ_A GO);
+    /* what was written is known from its first byte to its last: an access is of at most 32 bytes */
+    expect("ld.global.u32 %r8, [%rd1+508];", "where an earlier launch writes");
+    expect_clean("ld.global.u32 %r8, [%rd1+512];");
+    static const char upper[] = GO "st.global.u32 [%rd3+1024], %r0;";
+    assert_null(report_of(upper, "ld.global.u32 %r8, [%rd1+992];", true));
+    assert_non_null(report_of(upper, "ld.global.u32 %r8, [%rd1+1024];", true));
 }
 
 /* Bulk copies in both directions, by thread 0. */
@@ -123,6 +131,33 @@ static void test_bulk(void **state) {
     report = report_of("", "mov.u64 %rd1, 0x7000000000000; " BARRIER LOAD_B, true);
     if (!report || strstr(report, "griddepcontrol"))
         fail_msg("expected another report, not %s", report ? report : "silence");
+}
+
+/* A bulk copy's bytes, for streams that nothing orders. */
+static void test_footprint(void **state) {
+    uint64_t at = 0, from = 0, to = 0;
+    (void)state;
+    emu_memory_trace(t.memory);
+    assert_fine(emu_memory_alloc(t.memory, 4096, &a));
+    assert_fine(emu_memory_alloc(t.memory, 4096, &b));
+    struct emu_module *m = module_of("add.s64 %rd2, %rd2, 4080;" STORE_A STORED);
+    launch(m, false);
+    const struct emu_footprint *f = emu_memory_find(t.memory, a)->footprint;
+    assert_true(f && emu_footprint_next(f, EMU_TRACE_WRITE, &at, &from, &to));
+    assert_true(from == a + 4080 && to == a + 4096);
+    emu_result_clear(t.result);
+    emu_module_close(m);
+    m = module_of("add.s64 %rd2, %rd2, 4080;" STORE_A /* half of it lies beyond: it has none */
+                  "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r5], 32;"
+                  "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; END:");
+    launch(m, false);
+    assert_int_not_equal(emu_result_reports(t.result), 0);
+    at = 0;
+    assert_false(emu_footprint_next(f, EMU_TRACE_WRITE, &at, &from, &to));
+    emu_result_clear(t.result);
+    emu_module_close(m);
+    emu_memory_free(t.memory, a);
+    emu_memory_free(t.memory, b);
 }
 
 /* One may wait for all, if the others synchronise with it. */
@@ -161,6 +196,7 @@ static void test_chain(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_accesses), cmocka_unit_test(test_bulk),
+                                       cmocka_unit_test(test_footprint),
                                        cmocka_unit_test(test_happens_before),
                                        cmocka_unit_test(test_chain)};
     emu_test_open(&t);

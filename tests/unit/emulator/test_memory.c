@@ -27,6 +27,32 @@ static uint64_t alloc(size_t bytes) {
     return p;
 }
 
+/* A process that has as many mappings as it may is told so, and what it has stays as it is. */
+static void shared_with_the_host(void **state) {
+    enum { PAGE = 4096, MOST = 1 << 17 };
+    int n = 0;
+    (void)state;
+    emu_memory_hide(m);
+    uint64_t p = alloc(5000), full = alloc(5000);
+    memset(emu_memory_at(m, full, 5000), 7, 5000);
+    assert_null(emu_memory_share(m, p));
+    assert_ptr_equal(emu_memory_at(m, p, 5000), (void *)(uintptr_t)p);
+    *(volatile char *)(uintptr_t)p = 1;
+    char *pages = mmap(NULL, (size_t)MOST * PAGE, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    while (n < MOST && !mprotect(pages + (size_t)n * PAGE, PAGE, PROT_READ)) n += 2;
+    const char *why =
+        n < MOST ? emu_memory_share(m, full) : NULL; /* no limit here: nothing to see */
+    const bool is_shared = emu_memory_is_shared(m, full);
+    munmap(pages, (size_t)MOST * PAGE);
+    if (n < MOST) {
+        assert_reason(why, "cannot share 5000 bytes with the host: ");
+        assert_false(is_shared);
+    }
+    assert_int_equal(((char *)emu_memory_at(m, full, 5000))[4999], 7);
+}
+
 static void addresses(void **state) {
     (void)state;
     uint64_t a = alloc(5000), b = alloc(1), none = alloc(0), out = 1;
@@ -98,9 +124,17 @@ static void hidden(void **state) {
     assert_false(is_readable(a) || is_readable(b));
     emu_memory_fill(m, a, 2, 5000);
     assert_int_equal(at[4999], 2);
-    emu_memory_share(m, b); /* managed memory: one address for both */
+    char *before = emu_memory_at(m, b, 5000);
+    assert_null(emu_memory_share(m, b));
+    assert_null(emu_memory_share(m, b)); /* managed memory: one address for both */
     assert_ptr_equal(emu_memory_at(m, b, 5000), (void *)(uintptr_t)b);
     assert_true(is_readable(b) && is_readable(b + 4999) && !is_readable(a));
+    assert_false(is_readable((uintptr_t)before));
+    const uint64_t whole = alloc(8192), more = alloc(4097); /* whole pages, and no more */
+    assert_null(emu_memory_share(m, whole));
+    assert_null(emu_memory_share(m, more));
+    assert_true(is_readable(whole + 8191) && !is_readable(whole + 8192));
+    assert_true(is_readable(more + 4096));
     emu_memory_free(m, a);
     assert_false(is_readable((uintptr_t)at));
     emu_memory_free(m, b);
@@ -456,9 +490,11 @@ static void heap(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(addresses),  TEST(hidden), TEST(pages),
-                                       TEST(cells),      TEST(freed),  TEST(adopted),
-                                       TEST(written),    TEST(filled), TEST(launches),
-                                       TEST(parameters), TEST(traced), TEST(heap)};
+    const struct CMUnitTest tests[] = {
+        TEST(addresses), TEST(hidden),     TEST(shared_with_the_host),
+        TEST(pages),     TEST(cells),      TEST(freed),
+        TEST(adopted),   TEST(written),    TEST(filled),
+        TEST(launches),  TEST(parameters), TEST(traced),
+        TEST(heap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,7 +181,8 @@ static void of_lanes(void **state) {
     touch(0, 3, 3, 0, ALL, EMU_WRITE);
     nothing_said(); /* one lane */
     touch(0, 2, 4, 0, ALL, EMU_READ);
-    said("a lane reads shared 0x0, which another lane of the warp wrote: no __syncwarp()|line 102|"
+    said("a lane reads shared 0x0, which another lane of the warp wrote: neither __syncthreads() "
+         "nor __syncwarp()|line 102|"
          "line 103");
     touch(0, 4, 4, 36, ALL, EMU_READ);
     touch(0, 5, 5, 36, ALL, EMU_WRITE);
