@@ -188,9 +188,14 @@ class Check:
             if "does not compile" not in str(why):
                 raise
             return self.say(False, str(why))
-        self.say(True, "it compiles")
+        return self.say(True, "it compiles")
+
+    def allowed(self):
+        """Nothing in it that the grader refuses. The grader compares with the lab's kernel, in an exam with the empty page's."""
+        theirs = ptx_of(self.kernel.program, self.folder)
+        ours = build.BUILD / self.folder.built / theirs.name
         try:
-            screen.refuse(*(screen.facts(ptx_of(*one).read_text()) for one in ((self.kernel.program, self.folder), self.rival)))
+            screen.refuse(*(screen.facts(ptx.read_text()) for ptx in (theirs, ours)))
             self.kernel.includes_allowed()
         except screen.Rejected as why:
             return self.say(False, f"the grader refuses it: {why}")
@@ -295,7 +300,7 @@ def main():
             if not kernel.file(path).exists():
                 raise build.Refused(f"{build.shown(kernel.file(path))} is missing: `make {folder.goal}` makes it")
         check = Check(folder, kernel, given.device)
-        right = check.written() and check.compiles()
+        right = check.written() and check.compiles() and check.allowed()
         if right and not (check.answers() and check.counted()):
             shown, hint = check.hint()
             print("\n" + "\n".join([*shown, ""] if shown else []) + f"{'' if not shown else chr(10)}hint: {hint}")
