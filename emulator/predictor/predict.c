@@ -656,13 +656,15 @@ static double any_spread(const struct prediction_job *p, struct tail *all, doubl
  * clusters and others none, or each of these SMs gets one, and two boards do it differently: the mean of both, for SMs that
  * end one, two and three deviations apart. */
 static double packed_or_not(const struct prediction_job *p, struct tail *all, double end) {
-    double sum = 0;
-    for (int i = 0; i < 6; i++) {
-        all->together = (i / 2 + 1) * p->chip->cta_ends_apart * end;
-        all->packs = i % 2;
-        sum += tail_end(all, NULL);
+    double packed = 0, spread = 0;
+    for (int deviations = 1; deviations <= 3; deviations++) {
+        all->together = deviations * p->chip->cta_ends_apart * end;
+        all->packs = true;
+        packed += tail_end(all, NULL) / 3;
+        all->packs = false;
+        spread += tail_end(all, NULL) / 3;
     }
-    return sum / 6;
+    return (packed + spread) / 2;
 }
 
 /* When the last cluster of all places ends, and of each, from the work of those that were simulated. */

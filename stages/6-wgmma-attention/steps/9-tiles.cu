@@ -113,8 +113,8 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             wait(&q_empty[g], ~round & 1); // the products that read the last tile's Q are done
             load(q_map, q_smem + g * Q_BYTES, &q_full[g], Q_PAGE, t.q0 + 64 * g, t.h, t.b);
         }
-        // Tiles differ in length, so the CTA that is done first takes the next one that is left.
-        // Asked for late, or all would take their second tile at once; awaited after the loads.
+        // Tiles differ in length, so the CTA that is done first takes the next one that is left. It
+        // asks late, or all CTAs would ask at once, and waits for the answer after the loads.
         uint32_t n_taken = 0;
         for (int n = t.n_blocks - 1; n >= 0; n--) { // in the order of their use
             if (more && n == min(2, t.n_blocks - 1)) n_taken = atomicAdd(schedule.counter, 1);
