@@ -185,7 +185,7 @@ drawn() { # FOLDER PROBLEM
         for term in png svg; do
             draw "$1" "$2" $plot $term
             status=$?
-            case $status in 0) ;; *) exit $status ;; esac
+            [ $status -eq 0 ] || exit $status
         done
     done
     echo "compare: drawn of $2: $(cd "$1" && echo *.png) in $1" >&2
@@ -207,7 +207,10 @@ printf '%s\n%s\n%s\n' "$records" "$(cksum < "$records")" "$problem" > "$out/of.t
         0)
             echo "lines $s" >> "$out/done.txt"
             echo done >&2
-            ;; 130 | 143) exit $status ;; *) echo "left out: $(tail -n 1 $out/lines.log)" >&2 ;; esac
+            ;;
+        130 | 143) exit $status ;;
+        *) echo "left out: $(tail -n 1 $out/lines.log)" >&2 ;;
+    esac
 done
 rm -f "$out/done.txt"
 exit $wrong
