@@ -115,13 +115,23 @@ void emu_wgmma_wait_print(const struct emu_warp *w, const struct emu_inst *i, FI
                 ((uint32_t)i->op[0].imm - w->n_registers) * EMU_LANES, w->block->free_registers);
 }
 
+/* Does a stand before b in the source? Lines of two functions say nothing: where one was inlined, its call counts. */
+static bool stands_before(const struct emu_origin *a, const struct emu_origin *b) {
+    for (int k = 1; k <= a->n_frames && k <= b->n_frames; k++) {
+        const struct emu_frame *x = &a->frame[a->n_frames - k], *y = &b->frame[b->n_frames - k];
+        if (x->file_index != y->file_index) return false;
+        if (x->line != y->line) return x->line < y->line;
+    }
+    return false;
+}
+
 /* In the source a fence stands between the write and the product, so nvcc moved the write. */
 static bool moved(const struct emu_warp *w, const struct emu_inst *write,
                   const struct emu_inst *fence, const struct emu_inst *product) {
     const struct emu_origin *of = w->block->kernel->origin;
-    if (!write || !fence || fence->pc > write->pc || write->pc > product->pc) return false;
-    int from = emu_line_of(&of[write->pc]), at = emu_line_of(&of[fence->pc]);
-    return from && from < at && at <= emu_line_of(&of[product->pc]);
+    return write && fence && fence->pc < write->pc && write->pc < product->pc &&
+           stands_before(&of[write->pc], &of[fence->pc]) &&
+           !stands_before(&of[product->pc], &of[fence->pc]);
 }
 
 static void check_fence(struct emu_warp *w, const struct emu_inst *i,

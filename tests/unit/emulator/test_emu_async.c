@@ -547,12 +547,13 @@ static void copies_in_global_memory(void **state) {
 #define MMA_RS                                                                                     \
     "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%r8, %r9, %r10, "    \
     "%r11}, %db, %p3, 1, 1, 0;\n"
-#define A_REGISTERS "mov.u32 %r8, 0;\nmov.u32 %r9, 0;\nmov.u32 %r10, 0;\nmov.u32 %r11, 0;\n"
-#define COMMIT      "wgmma.commit_group.sync.aligned;\n"
-#define WAITED      "wgmma.wait_group.sync.aligned 0;\n"
-#define USE         "add.s64 %x2, %out, %x0;\nst.global.b32 [%x2], %f0;\n"
-#define LINE(n)     ".loc 1 " #n " 1\n"
-#define BEFORE      ZERO DESCRIPTORS SYNC START
+#define A_REGISTERS    "mov.u32 %r8, 0;\nmov.u32 %r9, 0;\nmov.u32 %r10, 0;\nmov.u32 %r11, 0;\n"
+#define COMMIT         "wgmma.commit_group.sync.aligned;\n"
+#define WAITED         "wgmma.wait_group.sync.aligned 0;\n"
+#define USE            "add.s64 %x2, %out, %x0;\nst.global.b32 [%x2], %f0;\n"
+#define LINE(n)        ".loc 1 " #n " 1\n"
+#define INLINED(n, at) ".loc 1 " #n " 1, function_name $f, inlined_at 1 " #at " 1\n"
+#define BEFORE         ZERO DESCRIPTORS SYNC START
 
 static void products(void **state) {
     (void)state;
@@ -571,6 +572,12 @@ static void products(void **state) {
         {"moved behind the fence by nvcc",
          BEFORE LINE(5) FENCE LINE(4) "mov.u32 %f1, 0;\n" LINE(6) MMA COMMIT WAITED USE,
          "wgmma.fence (line 5): nvcc moved the write", 128},
+        {"moved, in a function above",
+         BEFORE LINE(5) FENCE INLINED(3, 4) "mov.u32 %f1, 0;\n" LINE(6) MMA COMMIT WAITED USE,
+         "wgmma.fence (line 5): nvcc moved the write", 128},
+        {"behind the fence, in a function above",
+         BEFORE LINE(5) FENCE INLINED(3, 6) "mov.u32 %f1, 0;\n" LINE(7) MMA COMMIT WAITED USE,
+         "wgmma misuse", 128},
         {"behind the fence in the source, too",
          BEFORE LINE(4) FENCE LINE(5) "mov.u32 %f1, 0;\n" LINE(6) MMA COMMIT WAITED USE,
          "wgmma misuse", 128},
