@@ -12,6 +12,7 @@
 /* The most characters that one conversion pads to: a GPU prints a gigabyte for "%999999999d", and the
  * host would, too. */
 enum { MOST_FIELD = 4096 };
+_Static_assert(MOST_FIELD == 4096, "the report says so");
 
 /* What one call prints. */
 struct print {

@@ -312,18 +312,18 @@ enum emu_step emu_setmaxnreg(struct emu_warp *w, const struct emu_inst *i, uint3
 
 void emu_setmaxnreg_end(const struct emu_warp *w) {
     const struct emu_block *b = w->block;
-    const uint32_t first = w->index / 4 * 4;
-    for (uint32_t n = first; n < first + 4 && n < (uint32_t)b->n_warps; n++) {
+    const uint32_t first = w->index / WGMMA_WARPS * WGMMA_WARPS;
+    for (uint32_t n = first; n < first + WGMMA_WARPS && n < (uint32_t)b->n_warps; n++) {
         const struct emu_warp *other = &b->warp[n];
         if (other->live ||
             (other->n_setmaxnreg == w->n_setmaxnreg && other->n_registers == w->n_registers))
             continue;
         const struct emu_warp *more = other->n_setmaxnreg > w->n_setmaxnreg ? other : w;
         emu_report(EMU_BAD_OPERAND, more, more->setmaxnreg, NULL,
-                   "setmaxnreg is for a whole warpgroup, but of warps %u to %u, warp %u ran %u of "
-                   "them and has %u registers, warp %u %u and %u",
-                   first, first + 3, w->index, w->n_setmaxnreg, w->n_registers, other->index,
-                   other->n_setmaxnreg, other->n_registers);
+                   "setmaxnreg is for a whole warpgroup, but of warps %u to %u, warp %u ran it %u "
+                   "times and has %u registers, warp %u ran it %u times and has %u",
+                   first, first + WGMMA_WARPS - 1, w->index, w->n_setmaxnreg, w->n_registers,
+                   other->index, other->n_setmaxnreg, other->n_registers);
         return;
     }
 }

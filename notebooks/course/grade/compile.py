@@ -120,8 +120,11 @@ def facts(lab, ptx):
 
 def _screen(lab, ptx, ours):
     """What is left of a PTX file has nothing that a submission may not have."""
-    ptx.write_text(bare(ptx.read_text(), facts(lab, ptx)["variables"]))
-    refuse(facts(lab, ptx), facts(lab, ours))
+    given, text = facts(lab, ptx), ptx.read_text()
+    if (kept := bare(text, given["variables"])) != text:
+        ptx.write_text(kept)
+        given = facts(lab, ptx)
+    refuse(given, facts(lab, ours))
 
 
 def images(lab, files, out, cubin=None):

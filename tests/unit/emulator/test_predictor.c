@@ -131,6 +131,15 @@ static void open_sm(struct machine *m, int n_ctas, int n_warps, uint64_t apart) 
     }
 }
 
+/* Runs it to its end and closes it: how long its SM was active. */
+static uint64_t active_cycles(struct machine *m) {
+    machine_run(m);
+    assert_null(m->why);
+    const uint64_t active = m->sm[0].active;
+    machine_close(m);
+    return active;
+}
+
 /* Cycles until n_warps warps of one CTA are through. */
 static uint64_t cycles(int n_warps) {
     struct machine m;
@@ -433,11 +442,7 @@ static double cycles_at(bool is_first) {
     struct machine m;
     open_sm(&m, 1, 1, 0);
     m.is_first = is_first;
-    machine_run(&m);
-    assert_null(m.why);
-    const double cycles = (double)m.sm[0].active;
-    machine_close(&m);
-    return cycles;
+    return (double)active_cycles(&m);
 }
 
 /* Two pieces of code are one wait more than one, in the first launch only. */
@@ -517,11 +522,7 @@ static double cycles_of_hits(int n) {
     struct machine m;
     open_sm(&m, 1, 16, 0);
     m.sm[0].n_ways = 4;
-    machine_run(&m);
-    assert_null(m.why);
-    const double cycles = (double)m.sm[0].active;
-    machine_close(&m);
-    return cycles;
+    return (double)active_cycles(&m);
 }
 
 static void l1_looks_up_lines_at_once(void **state) {
@@ -549,11 +550,7 @@ static double cycles_of_prints(int n, int n_warps, double busy, bool prints_firs
     open_sm(&m, 1, n_warps, 0);
     m.part = 1 / busy;
     m.prints_first = prints_first;
-    machine_run(&m);
-    assert_null(m.why);
-    const double cycles = (double)m.sm[0].active;
-    machine_close(&m);
-    return cycles;
+    return (double)active_cycles(&m);
 }
 
 static void printf_takes_its_time(void **state) {
@@ -768,11 +765,7 @@ static double cycles_of_a_load(int n_warps) {
     open_sm(&m, 1, n_warps, 0);
     m.dram_part = always;
     m.dram_rate = 4; /* a load of 128 bytes takes 32 cycles of it */
-    machine_run(&m);
-    assert_null(m.why);
-    double cycles = (double)m.sm[0].active / 100;
-    machine_close(&m);
-    return cycles;
+    return (double)active_cycles(&m) / 100;
 }
 
 static void a_busy_dram_answers_later(void **state) {
@@ -870,11 +863,7 @@ static uint64_t active_with(int n_ctas, int n_warps) {
     add("EXIT", SASS_PIPE_BRANCH, 5);
     struct machine m;
     open_sm(&m, n_ctas, n_warps, 0);
-    machine_run(&m);
-    assert_null(m.why);
-    uint64_t active = m.sm[0].active;
-    machine_close(&m);
-    return active;
+    return active_cycles(&m);
 }
 
 /* 32 CTAs of one warp are eight on each sub-core; of larger ones warp w runs on w % 4, as WGMMA has it,
