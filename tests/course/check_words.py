@@ -67,7 +67,8 @@ for name, files in tried.items():
             refused.append(str(why))
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            good = check.Check(lab, build.Kernel(lab, folder, folder / "kernel"), "emu").compiles()
+            tried_by_check = check.Check(lab, build.Kernel(lab, folder, folder / "kernel"), "emu")
+            good = tried_by_check.compiles() and tried_by_check.allowed()
         ok(f"{name}: {'refused' if refused else 'accepted'} by grader and check", good == (not refused) and bool(refused) == (name not in variants.HANDS),
            f"{refused}\n{said.getvalue()}")
 
