@@ -53,6 +53,18 @@ static const char *image_fits(const char *image, const char *planned) {
                      planned);
 }
 
+static const char *plan_and_load(struct bench *b, const char *image, int choice) {
+    b->plan = (struct stage_plan){.choice = choice};
+    if (image) snprintf(b->plan.image, sizeof b->plan.image, "%s", image);
+    if (choice && !stage.choices)
+        return reason_as(STATUS_USAGE, "stage %s has one way only: leave out --choice", stage.name);
+    const char *why = stage_plan(&b->problem, b->device, &b->tensors, &b->plan);
+    if (!why && image) why = image_fits(image, b->plan.image);
+    if (why) return why;
+    if (image) stage_image_of_type(b->problem.dtype, image, b->plan.image, sizeof b->plan.image);
+    return device_load(b->device, stage_image_folder(stage.name), b->plan.image, &b->image);
+}
+
 const char *bench_open(struct device *d, const struct attention *a, const struct inputs *in,
                        const char *image, int choice, struct bench *out) {
     *out = (struct bench){.device = d, .problem = *a};
@@ -60,21 +72,17 @@ const char *bench_open(struct device *d, const struct attention *a, const struct
     if (why) return reason_as(STATUS_UNSUPPORTED, "%s", why);
     if ((why = place_tensors(out, in))) goto fail;
     if (attention_o_elements(a) == 0) return NULL; /* nothing to launch */
-    if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
-    out->plan.choice = choice;
-    if (choice && !stage.choices) {
-        why = reason_as(STATUS_USAGE, "stage %s has one way only: leave out --choice", stage.name);
-        goto fail;
-    }
-    if ((why = stage_plan(a, d, &out->tensors, &out->plan))) goto fail;
-    if (image && (why = image_fits(image, out->plan.image))) goto fail;
-    if (image) stage_image_of_type(a->dtype, image, out->plan.image, sizeof out->plan.image);
-    if ((why = device_load(d, stage_image_folder(stage.name), out->plan.image, &out->image)))
-        goto fail;
+    if ((why = plan_and_load(out, image, choice))) goto fail;
     return NULL;
 fail:
     bench_close(out);
     return why;
+}
+
+const char *bench_take(struct bench *b, int choice) {
+    device_unload(b->device, b->image);
+    b->image = NULL;
+    return plan_and_load(b, NULL, choice);
 }
 
 void bench_close(struct bench *b) {

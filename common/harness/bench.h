@@ -27,6 +27,9 @@ const char *bench_open(struct device *d, const struct attention *a, const struct
                        const char *image, int choice, struct bench *out);
 void bench_close(struct bench *b);
 
+/* Plans and loads another of the stage's choices, for the tensors that are there. */
+const char *bench_take(struct bench *b, int choice);
+
 /* Poisons the outputs, runs the plan once and fetches O and LSE, guard bands included, into
  * buffers of o_bytes and lse_bytes. */
 const char *bench_run(struct bench *b, half *o, float *lse);

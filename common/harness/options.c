@@ -19,7 +19,8 @@ enum options_seen {
     SEQLEN = 4,
     SEQLEN_EACH = 8,
     KV_HEADS = 16,
-    EMULATED = 32
+    EMULATED = 32,
+    WAY = 64
 };
 
 static const char *read_seqlen(const char *value, void *into) {
@@ -145,10 +146,11 @@ static const struct option_row attention_rows[] = {
     {"turns", NULL, "time once for each line on stdin, print us and MHz, and do nothing else",
      SWITCH(turns, true)},
     {"image", "NAME", "launch this line of the stage's file images, not the planned one",
-     .read = read_image},
+     .read = read_image, .seen = WAY},
     {"explain", NULL, "print what the stage considers for this problem and what it expects of\neach, and do nothing else",
      SWITCH(explain, true)},
-    {"choice", "N", "take the N-th of them, not the best, which is 0", INT(choice, 0, 1000)},
+    {"choice", "N", "take the N-th of them, not the best, which is 0", INT(choice, 0, 1000), .seen = WAY},
+    {"tune", "N", "GPU: time the first N of them, and take the fastest", INT(tune, 1, TUNE_MAX)},
     {"strict", NULL, "exit with 1 if a gate fails or a counter is missing", SWITCH(strict, true)},
     {"fallback", NULL, "run the stage before if this one cannot run or a gate fails",
      SWITCH(fallback, true)},
@@ -271,6 +273,10 @@ static const char *options_complete(struct options *o, unsigned seen) {
         return reason_as(STATUS_USAGE, "choose one of --sweep-random and --repeat-check");
     if ((o->ptx || o->sass) && !o->source)
         return reason_as(STATUS_USAGE, "--ptx and --sass stand below source lines: add --source");
+    if (o->tune && ((seen & WAY) || o->sweep_random || o->explain))
+        return reason_as(STATUS_USAGE,
+                         "--tune chooses the way of one problem that is run: leave out --choice, "
+                         "--image, --explain and --sweep-random");
     const char *same = same_file(o);
     if (same)
         return reason_as(STATUS_USAGE, "two outputs go to %s: give each a file of its own", same);

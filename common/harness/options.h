@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+enum { TUNE_MAX = 32 };
+
 struct options {
     struct attention problem; /* completed, unless it comes from files */
     const char *input;        /* name of the made inputs */
@@ -34,6 +36,7 @@ struct options {
     int repeat_check;       /* > 0: so many runs, all bitwise equal */
     const char *image; /* a name from the stage's file `images`, or NULL: what the stage plans */
     int choice;        /* which of the stage's choices, 0 is the best */
+    int tune;          /* > 0: time so many of them on the GPU, and take the fastest */
     bool explain;      /* print them instead */
     bool strict;       /* a failed gate or a missing counter is a failed run */
     bool fallback;     /* run the stage before when this one cannot or its gates fail */

@@ -128,6 +128,14 @@ static bool rows_predicted(const struct report *r, struct printer *p) {
     return true;
 }
 
+static void rows_tuned(const struct report *r, struct printer *p) {
+    for (int i = 0; i < r->tuned.n; i++)
+        row(p, "tune", r->tuned.way[i].image, r->tuned.us[i], "us", "event",
+            "choice %d, expected %.4g%s", i, r->tuned.way[i].us,
+            i == r->tuned.fastest ? ": taken" : "");
+    if (r->tuned.n) row_gap(p);
+}
+
 static void rows_time(const struct report *r, struct printer *p) {
     const struct timing *t = &r->timing;
     if (r->timed) {
@@ -269,6 +277,7 @@ void report_print(const struct report *r) {
     row_gap(&p);
     rows_kernel(r, &p);
     row_gap(&p);
+    rows_tuned(r, &p);
     rows_time(r, &p);
     rows_counters(r, &p);
     rows_gates(r, &p);

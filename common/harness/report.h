@@ -12,6 +12,7 @@
 #include "stage.h"
 #include "common/base/table.h"
 #include "timing.h"
+#include "tune.h"
 
 enum { REPORT_WHY_BYTES = 256 };
 
@@ -24,6 +25,7 @@ struct report {
     struct device_kernel_info kernel[STAGE_MAX_LAUNCHES];
     bool checked, timed;
     struct check_result check;
+    struct tuned tuned;
     struct timing timing;
     struct counters counters;
     struct gate gate[GATE_COUNT];

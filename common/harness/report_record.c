@@ -68,6 +68,15 @@ static json_t *record_kernels(const struct report *r) {
     return all;
 }
 
+static json_t *record_tuned(const struct tuned *t) {
+    json_t *all = json_array();
+    for (int i = 0; i < t->n; i++)
+        record_add(all, json_pack("{s:i, s:s, s:o, s:o, s:b}", "choice", i, "image",
+                                  t->way[i].image, "expected_us", record_real(t->way[i].us), "us",
+                                  record_real(t->us[i]), "taken", i == t->fastest));
+    return all;
+}
+
 static json_t *record_gates(const struct gate *gate) {
     json_t *all = json_array();
     for (int i = 0; i < GATE_COUNT && gate[i].name; i++) {
@@ -99,6 +108,7 @@ json_t *report_record(const struct report *r, int argc, char **argv) {
                record_device(r->device, r->timing.clock_mhz_before, r->timing.clock_mhz_after));
     if (r->checked) record_set(record, "check", record_check(&r->check));
     record_set(record, "kernels", record_kernels(r));
+    if (r->tuned.n) record_set(record, "tuned", record_tuned(&r->tuned));
     if (r->timed)
         record_set(record, "samples", record_samples(r));
     else if (*r->no_time)

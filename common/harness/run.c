@@ -101,6 +101,7 @@ static const char *run_open(struct run *r) {
     why = run_inputs(r, &a);
     if (why || (why = bench_open(r->device, &a, &r->inputs, o->image, o->choice, &r->bench)))
         return why;
+    if (o->tune && (why = tune(&r->bench, o, &r->report.tuned))) return why;
     r->report.problem = a;
     r->report.plan = r->bench.plan;
     why = kernel_hash(stage_image_folder(stage.name), r->bench.plan.image, r->report.kernel_hash);
@@ -319,7 +320,8 @@ static const char *move_tensors(struct run *r, device_ptr *pad) {
     if (*pad) device_free(r->device, *pad);
     *pad = 0;
     const char *why = device_alloc(r->device, (size_t)(1 + lrand48() % MOST) * STEP, pad);
-    return why ? why : bench_open(r->device, &a, &r->inputs, o->image, o->choice, &r->bench);
+    const int choice = r->report.tuned.n ? r->report.tuned.fastest : o->choice;
+    return why ? why : bench_open(r->device, &a, &r->inputs, o->image, choice, &r->bench);
 }
 
 enum status run_turns(const struct options *o) {

@@ -229,6 +229,21 @@ if [ -x "$build/stage-6" ]; then
         "'$build/stage-6' --device emu --chip h100 --explain --csv --batch 64 --heads 16 --seqlen 256 | grep -q '^0,.*,d64-wide,'"
     status "a choice that there is not" 2 "$build/stage-6" --device emu --seqlen 64 --choice 99
 fi
+if [ -x "$build/stage-6" ]; then
+    # The fake driver takes one time for each launch; ways 0 to 3 have two launches, way 4 has one.
+    tuned() { # NUMBER IMAGE OPTIONS...
+        env LD_LIBRARY_PATH="$build/tests/fake" FAKE_CUDA_LAUNCH_US=40 "$build/stage-6" --device cuda --heads 12 --seqlen 2304 --no-check \
+            --head-dim 128 --counters none --min-time 0 --max-samples 5 --all --json "$tap_dir/tuned.jsonl" "${@:3}" > "$tap_dir/tuned" &&
+            [ "$(grep -c '^tune ' "$tap_dir/tuned")" = "$1" ] && grep -q "^kernel .* $2, grid" "$tap_dir/tuned" || { cat "$tap_dir/tuned"; false; }
+    }
+    check "--tune takes a way that is faster than the one expected" tuned 5 d128-short --tune 5
+    check "and the model's if none is faster" tuned 3 d128-parts --tune 3
+    check "--tune: more than there are" tuned 4 d64-many --tune 32 --heads 1 --seqlen 16 --head-dim 64
+    check "the record says which were timed" grep -q '"choice":4,"image":"d128-short",[^}]*"taken":true' "$tap_dir/tuned.jsonl"
+    status "--tune beside --choice" 2 "$build/stage-6" --device emu --tune 2 --choice 1
+    status "--tune on the emulator, which measures no time" 77 "$build/stage-6" --device emu --seqlen 64 --tune 2
+fi
+status "a stage with one way has nothing to tune" 2 "$build/stage-1" --device emu --seqlen 16 --heads 1 --tune 2
 status "a stage with one way has nothing to explain" 2 "$build/stage-1" --device emu --explain
 status "nor to choose" 2 "$build/stage-1" --device emu --seqlen 16 --heads 1 --choice 1
 status "nothing to fall back to" 3 bash -c "build=$build; . tests/fake/fake.sh

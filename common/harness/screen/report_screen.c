@@ -54,6 +54,10 @@ static void say_measured(struct screen *s, const struct report *r) {
     else
         snprintf(how, sizeof how, "launches back to back");
     if (t->clock_mhz > 0) snprintf(clock, sizeof clock, " at %.0f MHz", t->clock_mhz);
+    if (r->tuned.n)
+        screen_say(s, 1, SCREEN_PLAIN, "tuned", "%s is the fastest of %d ways that were timed%s.",
+                   r->plan.image, r->tuned.n,
+                   r->tuned.fastest ? "; the model expected another" : ", as the model expected");
     screen_say(s, 0, SCREEN_PLAIN, "time",
                "Measured %.4g us, %s%s, %s L2: the median of %d samples; half of them lie within "
                "%.2g us.",
