@@ -8,6 +8,7 @@
 import concurrent.futures
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,11 @@ def waiting(what):
     """On a terminal, what is waited for, until the next line, which is longer, takes its place."""
     if sys.stdout.isatty():
         print(f"...  {what}", end="\r", flush=True)
+
+
+def scratch(lab, source, what=""):
+    """Where a student's kernel is compiled: a folder of build/ named after hers. nvcc reads no -I with a quote in it."""
+    return BUILD / "labs" / str(lab) / (what + re.sub(r"[^\w.-]", "-", source.resolve().name))
 
 
 def nvcc():
@@ -90,7 +96,7 @@ class Kernel:
         folders = dict.fromkeys(str(path.parent) for path in self.folder.files)
         done = subprocess.run(
             [nvcc(), "-std=c++17", "-lineinfo", "-w", f"-{kind}", f"-arch={arch}", *self.folder.flags(image),
-             f"-I{self.out / 'include'}", "-I.", f"-I{BUILD / 'include'}", *(f"-I{folder}" for folder in folders),
+             f"-I{shown(self.out / 'include')}", "-I.", f"-I{BUILD / 'include'}", *(f"-I{folder}" for folder in folders),
              *["-MD", "-MF", self.rule] * (kind == "ptx" and image == self.folder.images[0]), "-o", str(images / f"{image}.{arch}.{kind}"), shown(self.file(self.folder.files[0]))],
             cwd=ROOT, capture_output=True, text=True)
         said = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()[-1:]
@@ -106,7 +112,7 @@ class Kernel:
         if self.folder.blank:
             return
         given = {(ROOT / path).resolve() for path in screen.headers(self.folder)} | {self.file(path).resolve() for path in self.folder.files}
-        for name in self.rule.read_text().replace("\\\n", " ").split(":", 1)[1].split():
+        for name in screen.dependencies(self.rule.read_text()):
             path = (ROOT / name).resolve()
             hers = path.is_relative_to(self.source.resolve())
             ours = path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / ".venv") and not path.is_relative_to(BUILD)

@@ -295,7 +295,7 @@ def main():
     try:
         folder = lab_folder.read(given.lab)
         source = pathlib.Path(given.source or ROOT / "my-labs" / str(given.lab))
-        kernel = build.Kernel(folder, source, build.BUILD / "labs" / str(given.lab) / source.resolve().name)
+        kernel = build.Kernel(folder, source, build.scratch(given.lab, source))
         for path in folder.files:
             if not kernel.file(path).exists():
                 raise build.Refused(f"{build.shown(kernel.file(path))} is missing: `make {folder.goal}` makes it")

@@ -3,9 +3,11 @@
     refuse(given, ours)     raises Rejected, in one sentence; both are facts as below, of a student's kernel and of ours
     facts(ptx)              {"kernels", "variables", "specials", "calls", "products", "refused"} of PTX as nvcc writes it
     bare(ptx, names)        the PTX without those of these variables that nothing refers to
+    dependencies(rule)      what nvcc has read, by the rule that it writes
     headers(lab)            the files of the repository that a lab's kernel may include
 """
 import functools
+import pathlib
 import re
 
 import lab_folder
@@ -82,6 +84,12 @@ def facts(ptx):
     return {"kernels": parts[1::2], "variables": [name for name in variables if re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", kept)],
             "specials": specials, "calls": sorted(called - functions - {"vprintf", "__assertfail"}),
             "products": [match[0] for match in re.finditer(NOT_FP16, kept)], "refused": {}}
+
+
+def dependencies(rule):
+    """The files of a rule that nvcc -MD has written, without its target. It writes a space in a name as "\\ "."""
+    words = re.findall(r"(?:\\.|\S)+", rule.replace("\\\n", " ").partition(" : ")[2])
+    return [pathlib.Path(re.sub(r"\\(.)", r"\1", word)) for word in words]
 
 
 @functools.cache

@@ -107,7 +107,7 @@ def main():
         if problem and not isinstance(folder, lab_folder.AttentionExam):
             parser.error(f"unrecognized arguments: {' '.join(problem)}")
         gpu = build.gpu_wanted(given.device)
-        kernel = build.Kernel(folder, source, build.BUILD / "labs" / str(given.lab) / f"see-{source.resolve().name}")
+        kernel = build.Kernel(folder, source, build.scratch(given.lab, source, "see-"))
         holes = check.empty_holes(kernel)
         if holes:
             print(f"see: {holes[0][0]}:{holes[0][1]}: still to be written: {holes[0][2]}", file=sys.stderr)

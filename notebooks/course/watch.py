@@ -40,7 +40,7 @@ def main():
         if not folder.tile:
             raise LookupError(f"lab {given.lab} computes one product, which has no timeline: watch stage 6 or lab 6")
         source = pathlib.Path(given.source or ROOT / "my-labs" / str(given.lab))
-        kernel = build.Kernel(folder, source, build.BUILD / "labs" / str(given.lab) / f"watch-{source.resolve().name}")
+        kernel = build.Kernel(folder, source, build.scratch(given.lab, source, "watch-"))
         lacks = [kernel.file(path) for path in folder.files if not kernel.file(path).exists()]
         if lacks:
             raise LookupError(f"{build.shown(lacks[0])} is missing: `make {folder.goal}` makes it")

@@ -73,6 +73,30 @@ for name, files in tried.items():
            f"{refused}\n{said.getvalue()}")
 
 
+# ---- A student's folder may have any name
+def read_from(folder, pipeline):
+    folder.mkdir()
+    for path in six.files:
+        (folder / path.name).write_text((pipeline if path.suffix == ".cuh" else "") + (ROOT / path).read_text())
+    kernel = build.Kernel(six, folder, build.scratch(6, folder))
+    kernel.compile()
+    kernel.includes_allowed()
+
+
+six = lab_folder.read(6)
+with tempfile.TemporaryDirectory() as folder:
+    try:
+        said = read_from(pathlib.Path(folder) / "K's lab", "") or "nothing"
+    except (build.Refused, screen.Rejected) as why:
+        said = str(why)
+    ok("a folder with a quote and a space in its name: accepted", said == "nothing", said)
+    try:
+        said = read_from(pathlib.Path(folder) / "K's other lab", "#error hers\n") or "nothing"
+    except build.Refused as why:
+        said = str(why)
+    ok("and the headers in it are read", "hers" in said, said)
+
+
 # ---- Hints
 def hint(number, path, *pairs):
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import sandbox  # noqa: E402
-from screen import Rejected, bare, refuse  # noqa: E402
+from screen import Rejected, bare, dependencies, refuse  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BYTES = 256 << 10                     # of one file
@@ -68,11 +68,6 @@ def take(given, lab):
     return taken
 
 
-def _dependencies(text):
-    """The files of a makefile rule, without its target."""
-    return [pathlib.Path(word) for word in text.replace("\\\n", " ").split(":", 1)[1].split()]
-
-
 def headers(lab):
     """Files of the repository that our kernel of this lab includes, the lab's own left out."""
     found = set()
@@ -80,7 +75,7 @@ def headers(lab):
         for rule in (ROOT / "build" / lab.built).glob(f"{image}.compute_*.ptx.d"):
             first = rule.read_text().split("\n\n")[0]
             rule_part = re.split(r"\n(?=\S+:)", first)[0]
-            found |= {path for path in _dependencies(rule_part) if not path.is_absolute()}
+            found |= {path for path in dependencies(rule_part) if not path.is_absolute()}
     if not found:
         raise sandbox.Refused(f"our own kernel is not built: make {lab.goal}")
     return sorted(found - set(lab.files))
@@ -169,7 +164,7 @@ def assemble(made, image, arch, chip):
 
 def _read_only_allowed(rule, tree, cuda):
     """What the compiler read: the tree and the toolkit and the system's headers. In a sandbox nothing else is there."""
-    for path in _dependencies(rule.read_text().split("\n\n")[0]):
+    for path in dependencies(rule.read_text().split("\n\n")[0]):
         full = path if path.is_absolute() else tree / path
         if str(full).startswith(("/cuda/", "/tree/", "/usr/include/", "/usr/lib/", str(cuda) + "/", "/usr/local/cuda")):
             continue
