@@ -183,16 +183,21 @@ static void head_shares(const struct view *v, int row) {
 static void print_limit(const struct view *v) {
     const struct source *s = v->s;
     char n[3][16];
+    const char *between = " ";
     fprintf(v->out, "in all %s warp instructions, %s wavefronts, %s sectors, counted of %s\n",
-            count(s->total.executed, n[0]), count(s->total.wavefronts, n[1]),
-            count(s->total.sectors, n[2]),
+            count(s->total.executed, n[0]),
+            s->total.wavefronts ? count(s->total.wavefronts, n[1]) : "0",
+            s->total.sectors ? count(s->total.sectors, n[2]) : "0",
             s->n_insts && s->inst[0].isa == SOURCE_PTX
                 ? "PTX (a stage's run counts SASS, which ptxas makes of it)"
                 : "SASS");
     fprintf(v->out, "cycles in which an SM's share keeps each resource busy:");
-    for (int r = 0; r < SOURCE_RESOURCES; r++)
-        if (s->total.busy[r] >= 0.5)
-            fprintf(v->out, " %s %.0f;", source_resource_name[r], s->total.busy[r]);
+    for (int r = 0; r < SOURCE_RESOURCES; r++) {
+        double busy = s->total.busy[r];
+        if (busy < 0.5 && r != v->limit) continue;
+        fprintf(v->out, "%s%s %.*f", between, source_resource_name[r], busy < 9.5, busy);
+        between = ", ";
+    }
     if (s->elapsed > 0)
         fprintf(v->out, " of %.0f %s", s->elapsed, s->sampled ? "measured" : "predicted");
     if (*s->not_timed) fprintf(v->out, " of n/a (%s)", s->not_timed);

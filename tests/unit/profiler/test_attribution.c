@@ -123,6 +123,20 @@ static void lines_without_their_source_are_still_printed(void **state) {
     source_free(&s);
 }
 
+static void a_tiny_kernel_has_its_limit_and_zeros(void **state) {
+    (void)state;
+    struct source s = {0};
+    struct source_counts c = {.executed = 1, .sectors = 8};
+    struct source_frame frame = {kernel, 2};
+    c.busy[SOURCE_GLOBAL] = 0.3;
+    source_add(&s, SOURCE_PTX, 7, "ld.global.u32 %r1, [%rd2]", &frame, 1, &c);
+    char *text = print(&s, 0);
+    assert_non_null(strstr(text, "in all 1 warp instructions, 0 wavefronts, 8 sectors,"));
+    assert_non_null(strstr(text, "keeps each resource busy: global 0.3: global limits\n"));
+    free(text);
+    source_free(&s);
+}
+
 static void the_longest_reason_is_a_word_of_its_own(void **state) {
     (void)state;
     const char *const reason[SOURCE_REASONS] = {"wait", "short_scoreboard"};
@@ -179,6 +193,7 @@ int main(void) {
         cmocka_unit_test(one_file_by_two_paths),
         cmocka_unit_test(the_longest_reason_is_a_word_of_its_own),
         cmocka_unit_test(what_limits),
+        cmocka_unit_test(a_tiny_kernel_has_its_limit_and_zeros),
         cmocka_unit_test(the_kernel_is_printed_whole_and_first),
         cmocka_unit_test(lines_without_their_source_are_still_printed),
     };
