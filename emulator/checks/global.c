@@ -185,7 +185,7 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
     if (stamp <= w->clock.all[a] || itself(w, mine, other)) return false;
     if (a == w->agent)
         return lane != ACCESS_LANES_MANY && access_lane(mine) != ACCESS_LANES_MANY &&
-               lane != access_lane(mine);
+               lane != access_lane(mine) && !emu_lanes_met(w, access_lane(mine), lane, stamp);
     if (stamp > w->clock.seen[a]) return true;
     return lane != ACCESS_LANES_MANY && !(w->clock.lanes[a] >> lane & 1);
 }

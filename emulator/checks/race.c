@@ -193,13 +193,29 @@ static inline bool unseen(const struct emu_vector_clock *c, uint64_t other) {
     return !(c->lanes[a] & (c->lanes[a] - 1)); /* several did it, and at most one has arrived */
 }
 
-/* Is `other` unordered with what agent self (clock c) does now? Both touch some byte of the
- * cell. */
-static inline bool unordered(const struct emu_vector_clock *c, uint32_t self, uint32_t lane,
-                             uint32_t bytes, uint64_t other) {
-    if (!(other & bytes)) return false;
-    if (agent_of(other) != self) return unseen(c, other);
-    return stamp_of(other) > c->all[self] && lanes_differ(lane, bytes, other);
+/* Has the lane, or some of those that touch cell k of p, met by __syncwarp() those that made `other`? */
+static __attribute__((cold, noinline)) bool
+lanes_met(const struct emu_warp *w, const struct emu_pattern *p, int k, uint64_t other) {
+    if (p->cell_lane[k] != EMU_MANY_LANES)
+        return emu_lanes_met(w, p->cell_lane[k], lane_of(other), stamp_of(other));
+    EMU_EACH_LANE(l, p->mask) {
+        int32_t from = p->delta[l] + (int32_t)p->key, at = 4 * p->cell[k];
+        if (from < at + 4 && from + p->bytes > at &&
+            emu_lanes_met(w, l, lane_of(other), stamp_of(other)))
+            return true;
+    }
+    return false;
+}
+
+/* Is `other` unordered with what the warp does now to cell k of p? */
+static inline bool unordered(const struct emu_warp *w, const struct emu_pattern *p, int k,
+                             uint64_t other) {
+    const struct emu_vector_clock *c = &w->clock;
+    if (!(other & p->cell_bytes[k])) return false;
+    if (agent_of(other) != w->agent) return unseen(c, other);
+    return stamp_of(other) > c->all[w->agent] &&
+           lanes_differ(p->cell_lane[k], p->cell_bytes[k], other) &&
+           !(w->lanes_met && lanes_met(w, p, k, other));
 }
 
 /* Strong accesses do not race, unless one is of .cta scope and they come from two blocks; but volatile ones by the lanes
@@ -238,7 +254,7 @@ static void read_cells(struct emu_warp *w, struct emu_block *b, const struct emu
         if (write >> 30 != known) {
             if (stamp_of(write) <= c->all[agent_of(write)])
                 known = write >> 30;
-            else if (unordered(c, self, lane, bytes, write) && !both_strong(w, b, i, strong, write))
+            else if (unordered(w, p, k, write) && !both_strong(w, b, i, strong, write))
                 race(w, b, i, self, at, write, false, true, NULL);
         }
         if (stamp_of(before) == stamp && lane_of(before) != lane)
@@ -257,6 +273,7 @@ static __attribute__((cold, noinline)) void many_store(struct emu_warp *w, struc
     if (i->class != EMU_ST_SHARED || i->aux[0] < 4 || !mine) return;
     const uint64_t read = mine[at];
     if (lane_of(read) != EMU_MANY_LANES || stamp_of(read) <= w->clock.all[w->agent]) return;
+    if (emu_lanes_met(w, EMU_MANY_LANES, EMU_MANY_LANES, stamp_of(read))) return;
     if (!both_strong(w, b, i, strong, read) && !changes_nothing(w, b, i, at, store))
         race(w, b, i, w->agent, at, read, true, false, NULL);
 }
@@ -278,13 +295,12 @@ static void write_cells(struct emu_warp *w, struct emu_block *b, const struct em
         if (write >> 30 != known) {
             if (stamp_of(write) <= c->all[agent_of(write)])
                 known = write >> 30;
-            else if (unordered(c, self, lane, bytes, write) && !both_strong(w, b, i, strong, write))
+            else if (unordered(w, p, k, write) && !both_strong(w, b, i, strong, write))
                 race(w, b, i, self, at, write, true, true, &store);
         }
         for (uint32_t r = 0; r < n_readers; r++) {
             uint64_t read = s->read[reader[r]][at];
-            if (__builtin_expect(unordered(c, self, lane, bytes, read) &&
-                                     !both_strong(w, b, i, strong, read),
+            if (__builtin_expect(unordered(w, p, k, read) && !both_strong(w, b, i, strong, read),
                                  0))
                 race(w, b, i, self, at, read, true, false, NULL);
         }
@@ -361,6 +377,8 @@ static bool meets(const struct emu_warp *w, const struct emu_block *b, const str
     if (own ? stamp_of(other) <= w->clock.all[agent] : !unseen(&w->clock, other)) return false;
     if (own && (lane == EMU_MANY_LANES ? op->lanes & (op->lanes - 1) : op->lanes >> lane & 1))
         return false;
+    if (own) EMU_EACH_LANE(l, op->lanes)
+    if (emu_lanes_met(w, l, lane, stamp_of(other))) return false;
     if (agent == op->agent && stamp_of(other) == op->stamp) return false; /* itself */
     const struct emu_inst *there = inst_at(b, other); /* rarely asked: it compares texts */
     return !(there && reduces(i) && reduces(there));

@@ -52,7 +52,11 @@ static void forget(struct emu_cluster *c) {
         struct emu_block *b = c->block[r];
         memset(b->barrier, 0, sizeof b->barrier);
         memset(&b->end, 0, sizeof b->end);
-        for (int n = 0; n < b->n_warps; n++) memset(&b->warp[n].clock, 0, sizeof b->warp[n].clock);
+        for (int n = 0; n < b->n_warps; n++) {
+            memset(&b->warp[n].clock, 0, sizeof b->warp[n].clock);
+            free(b->warp[n].lanes_met);
+            b->warp[n].lanes_met = NULL;
+        }
         emu_shadow_forget(b->shadow);
     }
     memset(c->agents, 0, sizeof *c->agents);
@@ -125,12 +129,20 @@ static void join(uint32_t n, struct emu_vector_clock *into, const struct emu_vec
     into->meetings = later(into->meetings, from->meetings);
 }
 
+/* The lanes in `mask` and all that they have met since the whole warp has. */
+static uint32_t lanes_known(const struct emu_warp *w, uint32_t mask) {
+    uint32_t known = mask;
+    for (uint32_t m = 0; w->lanes_met && m < EMU_LANES; m++) EMU_EACH_LANE(l, mask)
+    known |= (uint32_t)(w->lanes_met[l][m] > w->clock.all[w->agent]) << m;
+    return known;
+}
+
 void emu_release(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c) {
     const struct emu_agents *s = w->block->cluster->agents;
     if (!s) return;
     uint32_t self = w->agent, synchronised = w->clock.all[self];
     if (mask == w->live) w->clock.all[self] = w->clock.seen[self];
-    w->clock.lanes[self] = mask;
+    w->clock.lanes[self] = lanes_known(w, mask);
     join(s->n, c, &w->clock);
     w->clock.all[self] = synchronised;
     tick(w);
@@ -182,7 +194,7 @@ void emu_release_relaxed(struct emu_warp *w, uint32_t mask, struct emu_vector_cl
     uint32_t own = w->clock.seen[self], all = w->clock.all[self];
     w->clock.seen[self] = stamp;
     w->clock.all[self] = mask == w->live || all > stamp ? stamp : all;
-    w->clock.lanes[self] = mask;
+    w->clock.lanes[self] = lanes_known(w, mask);
     join(s->n, c, &w->clock);
     w->clock.seen[self] = own;
     w->clock.all[self] = all;
@@ -212,9 +224,27 @@ void emu_flag_read(struct emu_warp *w, uint32_t mask, bool acquires, bool far) {
         emu_acquire_relaxed(w, &s->flags, far);
 }
 
-void emu_warp_synchronised(struct emu_warp *w) {
-    w->clock.all[w->agent] = w->clock.seen[w->agent];
+void emu_lanes_synchronised(struct emu_warp *w, uint32_t mask) {
+    uint32_t met[EMU_LANES] = {0};
+    if (!w->block->cluster->agents) return;
+    if (mask == w->live) {
+        w->clock.all[w->agent] = w->clock.seen[w->agent];
+    } else {
+        if (!w->lanes_met) w->lanes_met = heap_zeroed(EMU_LANES, sizeof *w->lanes_met);
+        EMU_EACH_LANE(l, mask)
+        for (int m = 0; m < EMU_LANES; m++) met[m] = later(met[m], w->lanes_met[l][m]);
+        EMU_EACH_LANE(m, mask) met[m] = w->clock.seen[w->agent];
+        EMU_EACH_LANE(l, mask) memcpy(w->lanes_met[l], met, sizeof met);
+    }
     tick(w);
+}
+
+bool emu_lanes_met(const struct emu_warp *w, uint32_t a, uint32_t b, uint32_t stamp) {
+    if (!w->lanes_met) return false;
+    for (uint32_t l = a < EMU_LANES ? a : 0; l < (a < EMU_LANES ? a + 1 : EMU_LANES); l++)
+        for (uint32_t m = b < EMU_LANES ? b : 0; m < (b < EMU_LANES ? b + 1 : EMU_LANES); m++)
+            if (l != m && w->lanes_met[l][m] >= stamp) return true;
+    return false;
 }
 
 void emu_vector_clock_pass(const struct emu_block *b, struct emu_vector_clock *done,

@@ -56,8 +56,12 @@ struct emu_agents *emu_agents_open(void);
 /* The last cluster has used up the stamps: every file that keeps vector clocks of its own must clear them before
  * the next cluster begins. */
 bool emu_agents_spent(const struct emu_cluster *c);
-void emu_agents_begin(struct emu_cluster *c);   /* a cluster starts */
-void emu_warp_synchronised(struct emu_warp *w); /* __syncwarp() of all lanes */
+void emu_agents_begin(struct emu_cluster *c); /* a cluster starts */
+/* __syncwarp() of the lanes in `mask`. */
+void emu_lanes_synchronised(struct emu_warp *w, uint32_t mask);
+/* Has lane a synchronised, itself or through others, with what lane b did up to the stamp? EMU_MANY_LANES for either:
+ * has it with any. This may miss a race, but never reports a false one. */
+bool emu_lanes_met(const struct emu_warp *w, uint32_t a, uint32_t b, uint32_t stamp);
 uint32_t emu_agents_count(const struct emu_block *b);
 uint32_t emu_agents_base(const struct emu_block *b); /* stamps up to it are of earlier clusters */
 uint32_t emu_agent_rank(const struct emu_block *b, uint32_t a);

@@ -93,27 +93,53 @@ void emu_aligned(const struct emu_warp *w, const struct emu_inst *i, uint32_t ma
                i->opcode, mask, w->live);
 }
 
-/* A group that waits at another __syncwarp() for the same lanes. */
-static bool waits_elsewhere(const struct emu_warp *w, const struct emu_group *g, uint32_t pc,
-                            uint32_t members) {
+uint32_t emu_team(const struct emu_warp *w, const struct emu_operand *members, uint32_t mask) {
+    const uint32_t *named = emu_row32(w, members->row);
+    uint32_t team = 0;
+    if (members->has_imm) return mask;
+    EMU_EACH_LANE(l, mask) team |= (uint32_t)(named[l] == named[__builtin_ctz(mask)]) << l;
+    return team;
+}
+
+bool emu_team_outside(const struct emu_warp *w, const struct emu_inst *i, uint32_t team,
+                      uint32_t members) {
+    if (!(team & ~members)) return false;
+    emu_report(EMU_BAD_OPERAND, w, i, NULL, "lanes %08x are not among the members %08x",
+               team & ~members, members);
+    return true;
+}
+
+/* The lanes of group g, if it waits at another __syncwarp() for the same members and for no others. */
+static uint32_t waits_elsewhere(const struct emu_warp *w, const struct emu_group *g, uint32_t pc,
+                                uint32_t members) {
     const struct emu_inst *i = &w->block->kernel->inst[g->pc];
-    return g != w->now && g->waiting && g->token == EMU_TOKEN_CONVERGE && g->pc != pc &&
-           i->run == emu_warp_sync && ROW(uint32_t, 0)[__builtin_ctz(g->mask)] == members;
+    bool waits = g != w->now && g->waiting && g->token == EMU_TOKEN_CONVERGE && g->pc != pc &&
+                 i->run == emu_warp_sync && ROW(uint32_t, 0)[__builtin_ctz(g->mask)] == members &&
+                 emu_team(w, &i->op[0], g->mask) == g->mask;
+    return waits ? g->mask : 0;
 }
 
 /* Lanes of one mask may meet at several instructions: the last to come lets the others go. */
 enum emu_step emu_warp_sync(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    const uint32_t members = ROW(uint32_t, 0)[__builtin_ctz(mask)];
-    uint32_t here = mask;
+    uint32_t here[EMU_LANES], team;
     if (w->resumed && w->token == TOKEN_MET) return EMU_NEXT;
-    for (int g = 0; g < w->n_groups; g++)
-        if (waits_elsewhere(w, &w->group[g], i->pc, members)) here |= w->group[g].mask;
-    if (!emu_converged(w, here, members)) return EMU_WAIT;
-    for (int g = 0; here != mask && g < w->n_groups; g++)
-        if (waits_elsewhere(w, &w->group[g], i->pc, members))
-            w->group[g].token = TOKEN_MET, w->group[g].retry = true;
+    for (uint32_t left = mask; left; left &= ~team) {
+        uint32_t first = (uint32_t)__builtin_ctz(left), members = ROW(uint32_t, 0)[first];
+        here[first] = team = emu_team(w, &i->op[0], left);
+        if (emu_team_outside(w, i, team, members)) return EMU_STOP;
+        for (int g = 0; g < w->n_groups; g++)
+            here[first] |= waits_elsewhere(w, &w->group[g], i->pc, members);
+        if (!emu_converged(w, here[first], members)) return EMU_WAIT;
+    }
+    for (uint32_t left = mask; left; left &= ~team) {
+        uint32_t first = (uint32_t)__builtin_ctz(left);
+        team = emu_team(w, &i->op[0], left);
+        for (int g = 0; here[first] != team && g < w->n_groups; g++)
+            if (waits_elsewhere(w, &w->group[g], i->pc, ROW(uint32_t, 0)[first]))
+                w->group[g].token = TOKEN_MET, w->group[g].retry = true;
+        emu_lanes_synchronised(w, here[first]);
+    }
     w->count[i->pc].splits++;
-    if (here == w->live) emu_warp_synchronised(w);
     emu_overlap_sync(w);
     return EMU_NEXT;
 }

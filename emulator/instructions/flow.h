@@ -9,6 +9,12 @@
  * launch/exec.c joins it with the others that arrive at the same instruction. */
 bool emu_converged(struct emu_warp *w, uint32_t mask, uint32_t members);
 
+/* The lanes in mask that name the same members as the first of them. */
+uint32_t emu_team(const struct emu_warp *w, const struct emu_operand *members, uint32_t mask);
+/* Reports it if lanes of a team are not among the members that they name. */
+bool emu_team_outside(const struct emu_warp *w, const struct emu_inst *i, uint32_t team,
+                      uint32_t members);
+
 /* The lanes in mask go to `target`, those of the group that are left to the next instruction. */
 enum emu_step emu_branch(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                          uint32_t target);

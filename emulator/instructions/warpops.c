@@ -16,29 +16,16 @@
 /* Computes for the lanes `here`, which are all the members that live. */
 typedef void team_work(struct emu_warp *w, const struct emu_inst *i, uint32_t here);
 
-/* The lanes in mask that name the same members as the first of them. */
-static uint32_t team_of(const struct emu_warp *w, const struct emu_operand *members,
-                        uint32_t mask) {
-    const uint32_t *named = emu_row32(w, members->row);
-    uint32_t here = 0;
-    if (members->has_imm) return mask;
-    EMU_EACH_LANE(l, mask) here |= (uint32_t)(named[l] == named[__builtin_ctz(mask)]) << l;
-    return here;
-}
-
 static enum emu_step by_team(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                              const struct emu_operand *members, team_work *work) {
     for (uint32_t left = mask, here; left; left &= ~here) {
-        here = team_of(w, members, left);
+        here = emu_team(w, members, left);
         uint32_t named = emu_row32(w, members->row)[__builtin_ctz(here)];
         if (!emu_converged(w, mask, named)) return EMU_WAIT;
-        if (!(here & ~named)) continue;
-        emu_report(EMU_BAD_OPERAND, w, i, NULL, "lanes %08x are not among the members %08x",
-                   here & ~named, named);
-        return EMU_STOP;
+        if (emu_team_outside(w, i, here, named)) return EMU_STOP;
     }
     for (uint32_t left = mask, here; left; left &= ~here)
-        work(w, i, here = team_of(w, members, left));
+        work(w, i, here = emu_team(w, members, left));
     return EMU_NEXT;
 }
 

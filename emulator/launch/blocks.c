@@ -25,6 +25,7 @@ static void block_free(struct emu_block *b) {
         emu_stack_free(&b->warp[n]);
         free(b->warp[n].taint);
         free(b->warp[n].looks);
+        free(b->warp[n].lanes_met);
     }
     if (b->shadow) emu_shadow_close(b->shadow);
     free(b->visit);

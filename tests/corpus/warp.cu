@@ -115,6 +115,67 @@ RACY(branch_none, branch<1>, "race", "The two sides of a branch run in any order
 RACY(branch_masks, branch<3>, "race", "The masks are disjoint: neither side waits for the other.")
 RACY(branch_both_write, branch<5>, "race", "Both sides write the same words.")
 
+/* Parts of a warp synchronise apart: halves in a branch, teams of eight that run together. */
+//= threads 64
+FAMILY parts(PARAMS) {
+    __shared__ unsigned word[64], first[8];
+    __shared__ uint64_t full;
+    const unsigned team = 0xffu << lane() / 8 * 8, mine = tid() / 8;
+    const bool half = lane() < 16;
+    if (V == 9 || V == 10) make_barriers(&full, 1, 2);
+    if (V == 0 && !half) word[tid()] = 1, __syncwarp(0xffff0000u), out[tid()] = word[tid() ^ 1];
+    if (half && (V == 0 || V == 1 || V == 2)) {
+        word[tid()] = tid(); // @2
+        __syncwarp(0xffff);
+        out[tid()] = word[tid() ^ 15];
+        if (V == 1) __syncwarp(0xffff);
+        if (V == 1 || V == 2) word[tid()] = 0; // @2
+    }
+    if (V == 3 && half) __syncwarp(0xff); // @3
+    if (V == 4 || V == 5) {
+        if (lane() % 8 == 0) first[mine] = tid(); // @5
+        __syncwarp(team);
+        out[tid()] = first[V == 4 ? mine : mine ^ 1]; // @5
+        __syncwarp(team);
+        if (lane() % 8 == 7) first[mine] = 0;
+    }
+    if (V == 6 && mine % 2) {
+        for (int n = 0; n < 3; n++) {
+            word[tid()] = n;
+            __syncwarp(team);
+            out[tid()] = word[tid() ^ 7];
+            __syncwarp(team);
+        }
+    }
+    if (V == 7 || V == 8) {
+        out[tid()] = 1; // @8
+        __syncwarp(team);
+        out[tid() + 64] = out[tid() ^ (V == 7 ? 7 : 8)]; // @8
+    }
+    if ((V == 9 || V == 10) && half) {
+        word[lane() + 32 * warp()] = tid(); // @10
+        if (V == 9) __syncwarp(0xffff);
+        if (lane() == 0) arrive(smem_address(&full));
+    }
+    if (V == 9 || V == 10) {
+        wait(smem_address(&full), 0);
+        if (half) out[tid()] = word[tid() ^ 32]; // @10
+    }
+}
+RIGHT(parts_halves, parts<0>, "Lanes exchange words within the half that has synchronised.")
+RIGHT(parts_again, parts<1>, "The half synchronises before its words are overwritten.")
+RIGHT(parts_leader, parts<4>, "A team reads what its first lane wrote, and the last clears it.")
+RIGHT(parts_some, parts<6>, "Only some teams run the loop, and each waits for itself.")
+RIGHT(parts_global, parts<7>, "A team exchanges words of global memory.")
+RIGHT(parts_arrive, parts<9>, "The half has synchronised when its first lane arrives for it.")
+RACY(parts_overwritten, parts<2>, "race", "A lane overwrites what another may not have read yet.")
+RACY(parts_not_named, parts<3>, "bad operand",
+     "Lanes run a __syncwarp() whose mask does not name them.")
+RACY(parts_other_leader, parts<5>, "race", "Another team's leader has not synchronised with it.")
+RACY(parts_global_other, parts<8>, "race", "Two teams exchange words and synchronise apart.")
+RACY(parts_arrive_early, parts<10>, "race",
+     "One lane arrives, and nothing orders the others' words.")
+
 /* Two warps, one exchange. */
 //= threads 64
 FAMILY warps(PARAMS) {

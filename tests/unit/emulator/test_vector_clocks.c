@@ -113,7 +113,7 @@ static void some_lanes_speak_for_themselves(void **state) {
     (void)state;
     static struct emu_vector_clock k;
     memset(&k, 0, sizeof k);
-    emu_warp_synchronised(&warp[2]);
+    emu_lanes_synchronised(&warp[2], EMU_FULL);
     assert_int_equal(warp[2].clock.all[2], 1);
     assert_int_equal(warp[2].clock.seen[2], 2);
     emu_release(&warp[2], 0xff, &k);
