@@ -80,10 +80,11 @@ static void publish(struct emu_warp *w) {
     if (c->epoch < ACCESS_LAST_EPOCH) c->epoch++;
 }
 
-void emu_global_fence(struct emu_warp *w) {
+void emu_global_fence(struct emu_warp *w, bool sc) {
     const struct emu_sync *s = w->block->launch->sync;
     uint32_t *known = w->block->cluster->known;
     publish(w);
+    if (sc) w->clock.published = w->published;
     for (uint64_t k = 0; known && k < s->n_clusters; k++)
         if (known[k] < known[s->n_clusters + k]) known[k] = known[s->n_clusters + k];
 }
@@ -112,7 +113,13 @@ static void tell(struct emu_sync *s, struct told *t, uint32_t cluster, uint32_t 
     if (t->of[n].epoch < epoch) t->of[n].epoch = epoch;
 }
 
-/* w writes the word strongly: this publishes its accesses before its fence, and what it had acquired. */
+/* The epoch of the last fence of w; or of a fence.sc of a warp that w has synchronised with since: fences.sc of two
+ * blocks are in order even if another thread raises the flag between them. */
+static uint32_t published_by(const struct emu_warp *w) {
+    return w->published > w->clock.published ? w->published : w->clock.published;
+}
+
+/* w writes the word strongly: this publishes the accesses before that fence, and what it had acquired. */
 static void release(struct emu_warp *w, uint64_t address) {
     struct emu_sync *s = w->block->launch->sync;
     struct emu_cluster *c = w->block->cluster;
@@ -125,7 +132,7 @@ static void release(struct emu_warp *w, uint64_t address) {
         s->list[address / 4 % N_LISTS] = t;
         atomic_fetch_add(&s->n_told, 1);
     }
-    tell(s, t, (uint32_t)c->linear, w->published);
+    tell(s, t, (uint32_t)c->linear, published_by(w));
     for (uint64_t k = 0; c->known && k < s->n_clusters; k++)
         if (c->known[k]) tell(s, t, (uint32_t)k, c->known[k]);
     pthread_mutex_unlock(&s->lock);
@@ -576,7 +583,7 @@ static void check_races(struct emu_warp *w, const struct emu_inst *i, struct emu
     }
     if (strong && !in_block) {
         if (what & EMU_WRITE && (emu_has(i, "release") || emu_has(i, "acq_rel"))) publish(w);
-        if (what & EMU_WRITE && w->published) EMU_EACH_LANE(l, mask) release(w, addr[l]);
+        if (what & EMU_WRITE && published_by(w)) EMU_EACH_LANE(l, mask) release(w, addr[l]);
     }
     const struct emu_issue own = {.agent = w->agent, .stamp = w->clock.seen[w->agent]};
     struct access mine = access_of(w, i, w->issue ? w->issue : &own);

@@ -5,7 +5,8 @@
  * strong read or atomic of that word elsewhere. Each cluster counts its fences:
  *
  *   epoch      of the cluster: grows with each fence; accesses carry it
- *   published  of a warp: the epoch of its last fence, which its strong writes publish
+ *   published  of a warp: the epoch of its last fence, which its strong writes publish; of a vector clock: that of a
+ *              fence.sc that came before
  *   known      of a cluster, by cluster: the epochs that it has acquired; behind them, those that relaxed reads have
  *              met and that its next fence acquires, and those of them that atomics that count have met
  *
@@ -48,5 +49,5 @@ void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
 /* ", which block 3 wrote last, at line 12": what this launch wrote at `address`, but for `own`, which looks at it. */
 void emu_global_print_writer(const struct emu_warp *w, const struct emu_inst *own, uint64_t address,
                              FILE *out);
-/* fence and membar of gpu or sys scope */
-void emu_global_fence(struct emu_warp *w);
+/* fence and membar of gpu or sys scope; membar is fence.sc */
+void emu_global_fence(struct emu_warp *w, bool sc);

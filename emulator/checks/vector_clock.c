@@ -95,13 +95,16 @@ void emu_agents_begin(struct emu_cluster *c) {
     s->n = s->n_warps = n_warps;
     for (int a = 0; a < EMU_MAX_AGENTS; a++) s->agent[a].stamp = s->base;
     s->flagged = false;
+    s->flags.published = s->relaxed[0].published = s->relaxed[1].published = 0;
     c->clock.waited = false;
     c->clock.met = 0;
+    c->clock.published = 0;
     for (uint32_t a = 0; a < s->n; a++) {
         struct emu_block *b = c->block[a / (uint32_t)c->block[0]->n_warps];
         struct emu_warp *w = &b->warp[a % (uint32_t)b->n_warps];
         s->agent[a].rank = b->rank;
         w->clock.waited = false;
+        w->clock.published = 0;
         w->clock.met = 1u << b->rank;
         for (uint32_t k = 0; k < s->most; k++)
             w->clock.seen[k] = w->clock.fenced[k] = w->clock.all[k] = s->base;
@@ -125,6 +128,7 @@ static void join(uint32_t n, struct emu_vector_clock *into, const struct emu_vec
         into->fenced[a] = later(into->fenced[a], from->fenced[a]);
     }
     into->waited |= from->waited;
+    into->published = later(into->published, from->published);
     into->met |= from->met;
     into->meetings = later(into->meetings, from->meetings);
 }
@@ -256,6 +260,7 @@ void emu_vector_clock_pass(const struct emu_block *b, struct emu_vector_clock *d
     memcpy(done->all, c->all, s->n * sizeof *c->all);
     memcpy(done->lanes, c->lanes, s->n * sizeof *c->lanes);
     done->waited = c->waited;
+    done->published = c->published;
     done->met = c->met;
     done->meetings = c->meetings;
     emu_vector_clock_clear(b, c);
@@ -271,6 +276,7 @@ void emu_vector_clock_clear(const struct emu_block *b, struct emu_vector_clock *
     c->waited = false;
     c->met = 0;
     c->meetings = 0;
+    c->published = 0;
 }
 
 void emu_proxy_fence(struct emu_warp *w) {

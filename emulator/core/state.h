@@ -37,8 +37,9 @@ struct emu_vector_clock {
     uint32_t all[EMU_MAX_AGENTS];   /* <= seen[] */
     uint32_t lanes[EMU_MAX_AGENTS]; /* a mask; 0 where all[] = seen[] */
     bool waited;                    /* griddepcontrol.wait was run (checks/overlap.c) */
-    uint32_t met;      /* ranks of the cluster that are known to have started: a mask */
-    uint32_t meetings; /* of the cluster, up to which fenced mbarriers are known */
+    uint32_t met;       /* ranks of the cluster that are known to have started: a mask */
+    uint32_t meetings;  /* of the cluster, up to which fenced mbarriers are known */
+    uint32_t published; /* checks/global.h: of the fence.sc that came before */
 };
 
 /* ---- Counters -----------------------------------------------------------------------------------

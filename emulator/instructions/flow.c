@@ -305,7 +305,8 @@ emu_handler *emu_select_bar(struct emu_inst *i, const char **why) {
 /* fence, membar: of what scope */
 enum emu_step emu_fence(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     emu_fence_scope(w, mask, !emu_has(i, "cta"));
-    if (emu_has(i, "gpu") || emu_has(i, "sys") || emu_has(i, "gl")) emu_global_fence(w);
+    if (emu_has(i, "gpu") || emu_has(i, "sys") || emu_has(i, "gl"))
+        emu_global_fence(w, emu_has(i, "sc") || !strncmp(i->opcode, "membar", 6));
     return EMU_NEXT;
 }
 

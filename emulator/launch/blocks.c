@@ -188,6 +188,7 @@ barrier_begin(struct emu_barrier *bar) { /* clocks keep what is old: checks/vect
     bar->first = NULL;
     bar->clock.waited = bar->done.waited = false;
     bar->clock.met = bar->done.met = 0;
+    bar->clock.published = bar->done.published = 0;
 }
 
 static void block_begin(struct emu_block *b, const uint32_t cluster[3]) {

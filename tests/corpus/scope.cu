@@ -85,12 +85,13 @@ RACY(flag_relaxed_atomic, message<14>, "race", "A relaxed atomic releases nothin
 FAMILY blocks(PARAMS) {
     unsigned *flag = out + 128;
     if (blockIdx.x == 0) {
-        out[tid()] = tid(); // @1,3,4
-        if (V == 2) __threadfence();
+        out[tid()] = tid(); // @1,3,4,8
+        if (V == 2 || V == 7) __threadfence();
+        if (V == 8) fence_gpu();
         if (V != 1) __syncthreads();
         if (tid() == 0) {
             if (V == 2 || V == 5) __threadfence();
-            if (V == 4)
+            if (V == 4 || V == 7 || V == 8)
                 st_relaxed_gpu(flag, 1);
             else if (V == 2 || V == 5)
                 st_volatile(flag, 1);
@@ -101,14 +102,17 @@ FAMILY blocks(PARAMS) {
         if (V == 6) {
             POLL(ld_acquire_gpu, flag, 1)
         } else if (tid() == 0) {
-            if (V == 2 || V == 5) {
+            if (V == 7) {
+                POLL(ld_relaxed_gpu, flag, 1)
+                __threadfence();
+            } else if (V == 2 || V == 5) {
                 POLL(ld_volatile, flag, 1)
                 __threadfence();
             } else
                 POLL(ld_acquire_gpu, flag, 1)
         }
         if (V != 3 && V != 6) __syncthreads();
-        out[1000 + tid()] = ld_weak(out + 63 - tid()); // @1,3,4
+        out[1000 + tid()] = ld_weak(out + 63 - tid()); // @1,3,4,8
     }
 }
 RIGHT(blocks_release, blocks<0>,
@@ -117,6 +121,10 @@ RIGHT(blocks_fence_all, blocks<2>, "Every writer fences, then the barrier and th
 RIGHT(blocks_fence_one, blocks<5>,
       "One thread's fence covers what it has seen through the barrier.")
 RIGHT(blocks_all_poll, blocks<6>, "Every reader polls and acquires for itself.")
+RIGHT(blocks_fences_first, blocks<7>,
+      "fence.sc of every writer, the barrier, and the flag; fence.sc of the reader.")
+RACY(blocks_acq_rel_first, blocks<8>, "race",
+     "The writers' fences order nothing for the flag of another thread, unless they are fence.sc.")
 RACY(blocks_no_barrier, blocks<1>, "race",
      "The flag is raised by a thread that has not waited for the other writers.")
 RACY(blocks_one_polls, blocks<3>, "race",
