@@ -133,7 +133,7 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     uint32_t other_pc = other ? other->pc : UINT32_MAX;
     pthread_mutex_lock(&r->lock);
     int n = 0;
-    if (kind == EMU_RACE && other && trusts(b->launch, k, i->pc, other_pc)) {
+    if ((kind == EMU_RACE || kind == EMU_STALE) && other && trusts(b->launch, k, i->pc, other_pc)) {
         r->n_trusted++;
         goto done;
     }

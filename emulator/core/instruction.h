@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EMU_FRAMES = 6, EMU_LANES = 32, EMU_MAX_WARPS = 32, EMU_BARRIERS = 16 };
+enum { EMU_FRAMES = 12, EMU_LANES = 32, EMU_MAX_WARPS = 32, EMU_BARRIERS = 16 };
 enum { EMU_MAX_CLUSTER = 16, EMU_MAX_AGENTS = 640 };
 #define EMU_FULL 0xffffffffu
 

@@ -9,8 +9,12 @@
 #include <string.h>
 
 /* In place, a tile is written after all tiles before it were read: the relaxed look-back says so in practice,
- * but orders no plain accesses. */
+ * but orders no plain accesses. Between two collectives of a tile of several warps only shuffles come, which order no
+ * accesses to its scratch memory. The last thread to leave a cuda::pipeline ends its mbarriers: of each warp one lane has
+ * said that all have left. */
 static const struct emu_trust defaults[] = {
+    {"/cooperative_groups", "/cooperative_groups.h"},
+    {"barrier", "/cccl/cuda/pipeline"},
     {"/cccl/", "/thrust/system/cuda/detail/unique.h"},
     {"/cccl/", "/cub/device/dispatch/dispatch_select_if.cuh"},
 };

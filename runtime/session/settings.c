@@ -68,7 +68,8 @@ static const struct {
     [BANKS] = {"banks", "LINE", "print which banks shared accesses at this line want"},
     [WITHOUT] = {"without", "LINE", "leave out the barriers, waits and fences of this line; list shows them"},
     [TRUST] = {"trust", "FILE", "count, but do not report, races in these headers: lines of WHERE WITHIN, parts of paths\n"
-                                "(default: in-place unique and select of CUB and Thrust; an empty FILE: nothing)"},
+                                "(default: in-place unique and select of CUB and Thrust, the end of a cuda::pipeline, collectives of tiles of\n"
+                                "several warps; an empty FILE: nothing)"},
     [WATCH] = {"watch", "ADDRESS", "print every access to ADDRESS; shared:N is one in shared memory"},
     [WATCH_PAGE] = {"watch-page", "FILE", "write what a block does, cycle by cycle, as a page for a browser: of the first launch, with\n--kernel-name of the first that matches"},
     [MAX_INSTRUCTIONS] = {"max-instructions", "N", "end a launch after N warp instructions, and say what it does"},

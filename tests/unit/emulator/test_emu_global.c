@@ -372,6 +372,13 @@ static void trusted(void **state) {
     file = "/tmp/global.cu";
     run(2, 32, IN_PLACE);
     assert_int_equal(emu_result_reports(t.result), 1);
+    file = "/tmp/other.h";
+    run(1, 32,
+        LINE(3) "st.global.u32 [%rd2], %r0; bar.warp.sync -1;" LINE(
+            4) "ld.global.nc.u32 %r4, [%rd2];");
+    assert_int_equal(emu_result_reports(t.result), 0);
+    assert_int_equal(emu_result_trusted(t.result), 32);
+    file = "/tmp/global.cu";
     t.options.trust = NULL, t.options.n_trust = 0;
     run(2, 32, IN_PLACE);
     assert_int_equal(emu_result_reports(t.result), 1);
