@@ -36,16 +36,16 @@ static const char *check_cluster(const struct emu_kernel *k, const struct emu_gr
                                  const struct chip *chip, uint32_t cluster[3]) {
     uint64_t blocks = 1;
     bool asked = g->cluster[0] > 0;
+    const uint32_t *of = asked ? g->cluster : k->cluster;
     for (int d = 0; d < 3; d++) {
-        cluster[d] = asked ? g->cluster[d] : k->cluster[0] ? k->cluster[d] : 1;
+        cluster[d] = of[0] ? of[d] : 1;
         if (asked && k->cluster[0] && g->cluster[d] != k->cluster[d])
             return reason("%s: the kernel is compiled for clusters of %u x %u x %u", k->name,
                           k->cluster[0], k->cluster[1], k->cluster[2]);
         if (cluster[d] == 0 || g->grid[d] % cluster[d])
             return reason("%s: a grid of %u x %u x %u blocks does not divide into clusters of "
                           "%u x %u x %u",
-                          k->name, g->grid[0], g->grid[1], g->grid[2], g->cluster[0], g->cluster[1],
-                          g->cluster[2]);
+                          k->name, g->grid[0], g->grid[1], g->grid[2], of[0], of[1], of[2]);
         blocks *= cluster[d];
     }
     if (blocks > EMU_MAX_CLUSTER)

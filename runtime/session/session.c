@@ -647,15 +647,19 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args) {
     enum fault fault = launch(s, k, config, args);
-    if (!s->is_alone && (fault == FAULT_CONFIG || fault == FAULT_VALUE || fault == FAULT_MEMORY)) {
-        const unsigned *g = config->grid, *b = config->block;
-        s->n_failed++;
-        session_say("a launch of %s could not begin: a grid of %u x %u x %u blocks of %u x %u x %u "
-                    "threads, %u bytes of dynamic shared memory; only the error that the call "
-                    "returned tells the program",
-                    k->shown, g[0], g[1], g[2], b[0], b[1], b[2], config->shared_bytes);
-    }
+    if (!s->is_alone && (fault == FAULT_CONFIG || fault == FAULT_VALUE || fault == FAULT_MEMORY))
+        session_launch_failed(s, k, config);
     return fault;
+}
+
+void session_launch_failed(struct session *s, const struct kernel *k,
+                           const struct emu_grid *config) {
+    const unsigned *g = config->grid, *b = config->block;
+    s->n_failed++;
+    session_say("a launch of %s could not begin: a grid of %u x %u x %u blocks of %u x %u x %u "
+                "threads, %u bytes of dynamic shared memory; only the error that the call "
+                "returned tells the program",
+                k->shown, g[0], g[1], g[2], b[0], b[1], b[2], config->shared_bytes);
 }
 
 const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,

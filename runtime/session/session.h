@@ -138,6 +138,9 @@ struct launch *session_add_launch(struct kernel *k);
 /* Runs it; args as cudaLaunchKernel takes them. What goes wrong is printed. */
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args);
+/* Says and counts that it could not begin. */
+void session_launch_failed(struct session *s, const struct kernel *k,
+                           const struct emu_grid *config);
 /* The next launch of k: is it to be counted, by --launch-skip and --launch-count? */
 bool session_chooses(struct session *s, const struct kernel *k);
 /* --repeats: is an operation with this key to be put off (repeat.h)? */

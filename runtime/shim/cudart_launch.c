@@ -208,7 +208,12 @@ static cudaError_t symbol_range(struct session *s, const void *host, size_t byte
                                 char **at) {
     uint64_t p = 0, size = 0;
     cudaError_t e = symbol(s, host, &p, &size);
-    if (!e && (offset > size || bytes > size - offset)) e = cudaErrorInvalidValue;
+    if (!e && (offset > size || bytes > size - offset)) {
+        session_say("a copy of %zu bytes, from byte %zu on, of a variable of %llu failed; only the "
+                    "error that the call returned tells the program",
+                    bytes, offset, (unsigned long long)size);
+        e = cudaErrorInvalidValue;
+    }
     *at = (char *)(uintptr_t)p + offset;
     return e;
 }
@@ -336,8 +341,15 @@ static cudaError_t check_cooperative(const void *p, dim3 grid, dim3 block, size_
         &per_sm, p, (int)(block.x * block.y * block.z), shared);
     if (e) return cudaSuccess; /* the launch itself says why */
     WITH_SESSION(s);
-    const bool fits = blocks <= (uint64_t)per_sm * (uint64_t)s->info.chip.n_sms;
-    return cudart_leave(fits ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge);
+    struct kernel *k;
+    if (blocks <= (uint64_t)per_sm * (uint64_t)s->info.chip.n_sms) return cudart_leave(cudaSuccess);
+    if (!function_of(s, p, &k)) {
+        const struct emu_grid all = {.grid = {grid.x, grid.y, grid.z},
+                                     .block = {block.x, block.y, block.z},
+                                     .shared_bytes = (unsigned)shared};
+        session_launch_failed(s, k, &all);
+    }
+    return cudart_leave(cudaErrorCooperativeLaunchTooLarge);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *p, dim3 grid, dim3 block, void **args,

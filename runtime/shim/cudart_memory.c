@@ -3,6 +3,7 @@
 #include "cudart.h"
 #include "guard.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,23 +92,42 @@ static void free_later(struct session *s, const struct piece *p) {
 }
 
 /* Is p in memory that was freed? That is a failed check: the program may not look at its error. */
-static void check_freed(struct session *s, const void *p, const char *how) {
+static bool check_freed(struct session *s, const void *p, const char *how) {
     const uint64_t at = (uint64_t)(uintptr_t)p;
     const struct emu_allocation *a = s->memory ? emu_memory_below(s->memory, at) : NULL;
     char where[256];
-    if (!a || !a->freed || at >= a->end) return;
+    if (!a || !a->freed || at >= a->end) return false;
     s->n_reports++;
     guard_host_place(true, where, sizeof where);
     session_say("stale pointer: the host %s %p, which lies in an allocation of %llu bytes that was "
                 "freed%s",
                 how, p, (unsigned long long)(a->end - a->base), where);
+    return true;
+}
+
+/* The call fails, which is said: the program may not look at its error. */
+static cudaError_t refuse(struct session *s, const char *what, const void *p) {
+    enum { MOST = 10 };
+    static int said;
+    const struct emu_allocation *a =
+        s->memory ? emu_memory_below(s->memory, (uint64_t)(uintptr_t)p) : NULL;
+    char where[256], left[96] = "no device memory is there";
+    if (a && a->end > (uint64_t)(uintptr_t)p)
+        snprintf(left, sizeof left, "it is byte %llu of an allocation of %llu",
+                 (unsigned long long)((uint64_t)(uintptr_t)p - a->base),
+                 (unsigned long long)(a->end - a->base));
+    if (said++ >= MOST) return cudaErrorInvalidValue;
+    guard_host_place(true, where, sizeof where);
+    session_say("%s %p failed: %s; only the error that the call returned tells the program%s", what,
+                p, left, where);
+    return cudaErrorInvalidValue;
 }
 
 cudaError_t memory_free(struct session *s, void *p, bool waits) {
     struct piece *piece = piece_of(p);
     if (!p) return cudaSuccess;
-    if (!piece) check_freed(s, p, "frees");
-    if (!piece || piece->base != (uint64_t)(uintptr_t)p) return cudaErrorInvalidValue;
+    if (!piece && check_freed(s, p, "frees")) return cudaErrorInvalidValue;
+    if (!piece || piece->base != (uint64_t)(uintptr_t)p) return refuse(s, "the free of", p);
     if (piece->kind == MEMORY_GRAPH) return cudaSuccess;
     if (waits) stream_host_waits_for_all();
     free_later(s, piece);
@@ -129,13 +149,15 @@ static cudaError_t check_copy(struct session *s, const void *to, const void *fro
     bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
     if (!to || !from) return cudaErrorInvalidValue;
-    if ((to_device && !on_device(s, to, bytes)) || (from_device && !on_device(s, from, bytes)) ||
-        leaves_device(s, to, bytes) || leaves_device(s, from, bytes)) {
-        if (to_device) check_freed(s, to, "copies to");
-        if (from_device) check_freed(s, from, "copies from");
+    const bool bad_to = (to_device && !on_device(s, to, bytes)) || leaves_device(s, to, bytes);
+    if (!bad_to && !(from_device && !on_device(s, from, bytes)) && !leaves_device(s, from, bytes))
+        return cudaSuccess;
+    if ((to_device && check_freed(s, to, "copies to")) ||
+        (from_device && check_freed(s, from, "copies from")))
         return cudaErrorInvalidValue;
-    }
-    return cudaSuccess;
+    char what[64];
+    snprintf(what, sizeof what, "a copy of %zu bytes %s", bytes, bad_to ? "to" : "from");
+    return refuse(s, what, bad_to ? to : from);
 }
 
 /* ---- --repeats: copies and memsets may be put off ---------------------------------------------- */
@@ -236,8 +258,9 @@ cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t by
 cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
     if (!bytes) return cudaSuccess;
     if (!on_device(s, to, bytes)) {
-        check_freed(s, to, "sets");
-        return cudaErrorInvalidValue;
+        char what[64];
+        snprintf(what, sizeof what, "a memset of %zu bytes at", bytes);
+        return check_freed(s, to, "sets") ? cudaErrorInvalidValue : refuse(s, what, to);
     }
     s->set_bytes += bytes;
     s->was_set = true;

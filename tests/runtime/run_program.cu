@@ -160,6 +160,11 @@ int main(int argc, char **argv) {
         expect("beyond launch bounds", cudaGetLastError());
         expect("copy", cudaMemcpy(back, p, 65 * sizeof(int), cudaMemcpyDeviceToHost));
         expect("free", cudaFree(p + 1));
+        expect("symbol", cudaMemcpyToSymbol(factor, back, 8));
+        void *args[] = {&p};
+        expect("cooperative",
+               cudaLaunchCooperativeKernel((void *)shared_user, 100000, 64, args, 0, 0));
+        cudaGetLastError();
         expect("device 1", cudaSetDevice(1));
         expect("after all that", cudaDeviceSynchronize());
     } else if (!strcmp(which, "freed")) {

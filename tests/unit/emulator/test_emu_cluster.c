@@ -507,6 +507,9 @@ static void test_launches(void **state) {
     g.cluster[0] = 4, g.cluster[1] = g.cluster[2] = 1;
     assert_reason(emu_launch(t.memory, k, &g, chip_find("h200"), &t.options, t.result),
                   "compiled for clusters of 2 x 1 x 1");
+    g.cluster[0] = g.cluster[1] = g.cluster[2] = 0, g.grid[0] = 3;
+    assert_reason(emu_launch(t.memory, k, &g, chip_find("h200"), &t.options, t.result),
+                  "does not divide into clusters of 2 x 1 x 1");
     emu_result_clear(t.result);
     emu_module_close(m);
 }
