@@ -130,7 +130,7 @@ cudaError_t binary_open(struct session *s, const void *image, struct binary **ou
 
 cudaError_t function_find(struct session *s, struct binary *b, const char *name,
                           struct function **out) {
-    cudaError_t e = binary_load(s, b);
+    cudaError_t e = b ? binary_load(s, b) : cudaErrorInvalidResourceHandle;
     if (e) return e;
     for (struct function *f = b->functions; f; f = f->next)
         if (!strcmp(f->name, name)) {
@@ -172,6 +172,7 @@ cudaError_t function_of(struct session *s, const void *p, struct kernel **out) {
 cudaError_t variable_address(struct session *s, struct binary *b, const char *name, uint64_t *p,
                              uint64_t *bytes) {
     (void)s;
+    if (!b) return cudaErrorInvalidResourceHandle;
     return emu_module_variable(b->image->module, name, p, bytes) ? cudaSuccess
                                                                  : cudaErrorInvalidSymbol;
 }

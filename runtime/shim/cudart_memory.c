@@ -112,10 +112,11 @@ static cudaError_t refuse(struct session *s, const char *what, const void *p) {
     const struct emu_allocation *a =
         s->memory ? emu_memory_below(s->memory, (uint64_t)(uintptr_t)p) : NULL;
     char where[256], left[96] = "no device memory is there";
-    if (a && a->end > (uint64_t)(uintptr_t)p)
-        snprintf(left, sizeof left, "it is byte %llu of an allocation of %llu",
-                 (unsigned long long)((uint64_t)(uintptr_t)p - a->base),
-                 (unsigned long long)(a->end - a->base));
+    const uint64_t at = (uint64_t)(uintptr_t)p;
+    if (a && (at < a->end || emu_memory_is_hidden(s->memory, at)))
+        snprintf(left, sizeof left, "it is %llu bytes behind the %s of an allocation of %llu",
+                 (unsigned long long)(at - (at < a->end ? a->base : a->end)),
+                 at < a->end ? "begin" : "end", (unsigned long long)(a->end - a->base));
     if (said++ >= MOST) return cudaErrorInvalidValue;
     guard_host_place(true, where, sizeof where);
     session_say("%s %p failed: %s; only the error that the call returned tells the program%s", what,
@@ -138,9 +139,10 @@ cudaError_t memory_free(struct session *s, void *p, bool waits) {
 static bool on_device(const struct session *s, const void *p, size_t bytes) {
     return emu_memory_at(s->memory, (uint64_t)(uintptr_t)p, bytes) != NULL;
 }
-/* Part of it is device memory, so all of it must be. */
+/* It begins among device memory, so all of it must be allocated. */
 static bool leaves_device(const struct session *s, const void *p, size_t bytes) {
-    return on_device(s, p, 1) && !on_device(s, p, bytes);
+    return (on_device(s, p, 1) || emu_memory_is_hidden(s->memory, (uint64_t)(uintptr_t)p)) &&
+           !on_device(s, p, bytes);
 }
 
 static cudaError_t check_copy(struct session *s, const void *to, const void *from, size_t bytes,
@@ -152,8 +154,7 @@ static cudaError_t check_copy(struct session *s, const void *to, const void *fro
     const bool bad_to = (to_device && !on_device(s, to, bytes)) || leaves_device(s, to, bytes);
     if (!bad_to && !(from_device && !on_device(s, from, bytes)) && !leaves_device(s, from, bytes))
         return cudaSuccess;
-    if ((to_device && check_freed(s, to, "copies to")) ||
-        (from_device && check_freed(s, from, "copies from")))
+    if (check_freed(s, bad_to ? to : from, bad_to ? "copies to" : "copies from"))
         return cudaErrorInvalidValue;
     char what[64];
     snprintf(what, sizeof what, "a copy of %zu bytes %s", bytes, bad_to ? "to" : "from");

@@ -40,7 +40,10 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *out, const struct cudaChannelFormatDe
                               struct cudaExtent extent, unsigned flags) {
     WITH_SESSION(s);
     int n = format ? channels_of(format) : 0;
-    if (!out || !n || !extent.width) return cudart_leave(cudaErrorInvalidValue);
+    const size_t most = 1 << 17; /* of a GPU's limits the largest: no product overflows */
+    if (!out || !n || !extent.width || extent.width > most || extent.height > most ||
+        extent.depth > most)
+        return cudart_leave(cudaErrorInvalidValue);
     struct cudaArray *a = calloc(1, sizeof *a);
     if (!a) return cudart_leave(cudaErrorMemoryAllocation);
     *a = (struct cudaArray){.format = *format, .extent = extent, .flags = flags};

@@ -165,6 +165,12 @@ int main(int argc, char **argv) {
         expect("cooperative",
                cudaLaunchCooperativeKernel((void *)shared_user, 100000, 64, args, 0, 0));
         cudaGetLastError();
+        expect("rows", cudaMemcpy2D(back, 64, p, 128, 64, 3, cudaMemcpyDefault));
+        cudaChannelFormatDesc word = cudaCreateChannelDesc<int>();
+        cudaArray_t array;
+        expect("array", cudaMallocArray(&array, &word, 1ull << 62, 4));
+        CUfunction no_function;
+        expect("no module", (cudaError_t)cuModuleGetFunction(&no_function, NULL, "store"));
         expect("device 1", cudaSetDevice(1));
         expect("after all that", cudaDeviceSynchronize());
     } else if (!strcmp(which, "freed")) {
@@ -172,6 +178,7 @@ int main(int argc, char **argv) {
         cudaMalloc(&q, 64);
         cudaFree(q);
         expect("copy", cudaMemcpy(back, q + 1, 4, cudaMemcpyDeviceToHost));
+        expect("copy", cudaMemcpy(back, q, 4, cudaMemcpyDefault));
         expect("free", cudaFree(q));
     } else if (!strcmp(which, "unsupported")) {
         cudaGraph_t graph = NULL;
