@@ -477,7 +477,8 @@ void emu_global_copied(struct emu_block *b, uint32_t shared, uint64_t global, ui
     const struct emu_allocation *a = emu_memory_find(b->launch->memory, global);
     if (!b->shadow || !a || !a->written || bytes > a->end - global) return;
     for (uint32_t k = 0; k < bytes; k++)
-        if (missing(a, global + k, 1)) emu_shadow_unwrite(b->shadow, shared + k);
+        if (missing(a, global + k, 1))
+            emu_shadow_unwrite(b->shadow, shared + k), b->took_unwritten = true;
 }
 
 /* ---- Accesses -------------------------------------------------------------------------------- */

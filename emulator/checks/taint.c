@@ -18,7 +18,7 @@ static void make_room(struct emu_warp *w) {
     if (!w->taint) w->taint = heap_zeroed(w->block->kernel->row_bytes / 4 + 1, sizeof *w->taint);
 }
 
-enum { FROM_SHARED, FROM_GLOBAL, FROM_ABSENT }; /* what taints: taint_from */
+enum { FROM_SHARED, FROM_GLOBAL, FROM_LOCAL, FROM_ABSENT }; /* what taints: taint_from */
 
 /* i's destination will take pending_taint. */
 static void taint(struct emu_warp *w, const struct emu_inst *i, uint8_t from) {
@@ -102,18 +102,53 @@ void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struc
     taint(w, i, FROM_SHARED);
 }
 
+static void taint_elements(struct emu_warp *w, const struct emu_inst *i,
+                           const uint16_t missing_bytes[8][EMU_LANES], unsigned bytes,
+                           uint8_t from) {
+    make_room(w);
+    for (int k = 0; k < i->vec; k++)
+        for (int l = 0; l < EMU_LANES; l++) {
+            const uint16_t lacks = missing_bytes[k][l];
+            pending_bytes[k][l] = from != FROM_LOCAL          ? taint_kept(lacks, bytes)
+                                  : lacks == (1 << bytes) - 1 ? 0
+                                                              : (uint8_t)lacks;
+            w->pending_taint[k] |= (uint32_t)(lacks != 0) << l;
+        }
+    taint(w, i, from);
+}
+
 void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
                               const uint16_t missing_bytes[8][EMU_LANES], unsigned bytes) {
     bool is_load =
         i->class == EMU_LD_GLOBAL || i->class == EMU_LD_SHARED; /* wmma.load of a generic address */
-    if (!is_load || i->op[0].kind != EMU_OP_GROUP) return;
-    make_room(w);
-    for (int k = 0; k < i->vec; k++)
-        for (int l = 0; l < EMU_LANES; l++) {
-            pending_bytes[k][l] = taint_kept(missing_bytes[k][l], bytes);
-            w->pending_taint[k] |= (uint32_t)(missing_bytes[k][l] != 0) << l;
+    if (is_load && i->op[0].kind == EMU_OP_GROUP)
+        taint_elements(w, i, missing_bytes, bytes, FROM_GLOBAL);
+}
+
+void emu_local_check(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                     const uint64_t addr[EMU_LANES], unsigned bytes, enum emu_access what) {
+    const uint32_t arrays = emu_local_arrays(w->block->kernel), one = bytes / i->vec;
+    const bool loads = !strncmp(i->opcode, "ld.", 3) && strncmp(i->opcode, "ld.param", 8) &&
+                       i->op[0].kind == EMU_OP_GROUP;
+    uint16_t lacks[8][EMU_LANES] = {{0}}, any = 0;
+    EMU_EACH_LANE(l, mask) {
+        if (addr[l] + bytes > arrays) continue;
+        uint16_t *written = &w->local_written[(arrays + 15) / 16 * l + addr[l] / 16];
+        const uint32_t bits = ((1u << bytes) - 1) << addr[l] % 16, lacking = bits & ~*written;
+        if (what & EMU_WRITE) *written |= (uint16_t)bits;
+        for (unsigned k = 0; k < i->vec; k++) {
+            if (what & EMU_WRITE && w->tainted && w->pending_taint[k] >> l & 1) {
+                const uint32_t known = pending_bytes[k][l] ? pending_bytes[k][l] : 0xff;
+                *written &= (uint16_t) ~((known & ((1u << one) - 1)) << (addr[l] % 16 + k * one));
+            } else if (!(what & EMU_WRITE)) {
+                lacks[k][l] = (uint16_t)(lacking >> (addr[l] % 16 + k * one) & ((1u << one) - 1));
+                any |= lacks[k][l];
+            }
         }
-    taint(w, i, FROM_GLOBAL);
+    }
+    if (what & EMU_WRITE && w->tainted)
+        for (unsigned k = 0; k < i->vec; k++) w->pending_taint[k] &= ~mask;
+    if (any && loads) taint_elements(w, i, lacks, one, FROM_LOCAL);
 }
 
 /* Whole values of these lanes are tainted as well. */
@@ -249,10 +284,15 @@ static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, co
                    "%s",
                    lanes, what);
     else
-        emu_report(w->taint_from == FROM_GLOBAL ? EMU_UNINITIALISED_GLOBAL : EMU_UNINITIALISED, w,
-                   i, from,
+        emu_report(w->taint_from == FROM_GLOBAL  ? EMU_UNINITIALISED_GLOBAL
+                   : w->taint_from == FROM_LOCAL ? EMU_UNINITIALISED_LOCAL
+                                                 : EMU_UNINITIALISED,
+                   w, i, from,
                    "lanes %08x: a value that nothing wrote, read from %s memory%s, reaches %s",
-                   lanes, w->taint_from == FROM_GLOBAL ? "global" : "shared",
+                   lanes,
+                   w->taint_from == FROM_GLOBAL  ? "global"
+                   : w->taint_from == FROM_LOCAL ? "local"
+                                                 : "shared",
                    w->taint_from == FROM_SHARED && w->block->took_unwritten
                        ? " (it may be a copy of global memory that nothing wrote)"
                        : "",
@@ -267,12 +307,17 @@ static unsigned stored_bytes(const struct emu_inst *i) {
 }
 
 /* The lanes whose values, all bytes of them, or whose address are tainted. Of a value that is known by byte, a part that
- * nothing wrote may be padding. */
+ * nothing wrote may be padding; so may elements of a vector from local memory, where structs lie. */
 static uint32_t stored(struct emu_warp *w, const struct emu_inst *i) {
     uint32_t t = *taint_of(w, i->row[0]);
     if (strncmp(i->opcode, "st.", 3) || i->op[1].kind != EMU_OP_GROUP) return gathered(w, i);
-    for (int k = 0; k < i->vec; k++) t |= taint_lanes(w, i->op[1].rows[k], stored_bytes(i), true);
-    return t;
+    const bool together = w->taint_from == FROM_LOCAL;
+    uint32_t values = together ? EMU_FULL : 0;
+    for (int k = 0; k < i->vec; k++) {
+        const uint32_t whole = taint_lanes(w, i->op[1].rows[k], stored_bytes(i), true);
+        values = together ? values & whole : values | whole;
+    }
+    return t | values;
 }
 
 /* The store's own accesses will take what is pending: its bytes count as unwritten, so a later load is tainted. */
@@ -284,10 +329,12 @@ static void keep(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     }
 }
 
-/* A store of tainted values only, to shared memory. */
+/* A store of tainted values only, to shared or local memory. */
 static bool keeps_taint(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                         uint32_t guard) {
-    if (i->class != EMU_ST_SHARED || i->space != EMU_SHARED) return false;
+    const bool local =
+        i->class == EMU_ST_LOCAL && w->local_written && !w->block->kernel->n_functions;
+    if (!local && (i->class != EMU_ST_SHARED || i->space != EMU_SHARED)) return false;
     /* the address, and the stride of wmma.store: without one that is EMU_TRUE, which nothing taints */
     const uint32_t where = *taint_of(w, i->row[0]) | *taint_of(w, i->row[2]);
     if (guard || (where & mask)) return false;

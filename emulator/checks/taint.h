@@ -11,6 +11,14 @@ void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struc
 /* The same of a load from global memory: bits for the bytes that nothing wrote, by element and lane, of so many each. */
 void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
                               const uint16_t missing_bytes[8][EMU_LANES], unsigned bytes);
+/* Lanes access local memory at addr[], bytes each, which are aligned: what they read there and have not written taints.
+ * Only the kernel's own arrays are followed, not the frames of functions. */
+void emu_local_check(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                     const uint64_t addr[EMU_LANES], unsigned bytes, enum emu_access what);
+/* How many bytes of a lane's local memory those arrays take. */
+static inline uint32_t emu_local_arrays(const struct emu_kernel *k) {
+    return k->n_functions ? k->stack_at : k->local_bytes;
+}
 /* A shuffle took its result in these lanes from lanes that do not run it. */
 void emu_taint_absent(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes);
 /* A tainted warp has written shared memory: what it wrote of tainted values counts as not written. */

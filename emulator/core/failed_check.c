@@ -40,6 +40,8 @@ static const char *kind_name(enum emu_report_kind kind) {
         return "uninitialised shared memory";
     case EMU_UNINITIALISED_GLOBAL:
         return "uninitialised global memory";
+    case EMU_UNINITIALISED_LOCAL:
+        return "uninitialised local memory";
     case EMU_BAD_SHUFFLE:
         return "shuffle from an absent lane";
     case EMU_STALE:

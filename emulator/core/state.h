@@ -102,10 +102,11 @@ struct emu_warp {
         *issue;              /* its accesses are those of this operation: checks/race.h; or NULL */
     struct emu_looks *looks; /* instructions/poll.c's own; NULL: has not polled */
     struct emu_stack *stack; /* instructions/function.c's own, by lane; NULL: has not called */
-    struct emu_bytes *local_memory;    /* local_bytes per lane, lane after lane; by reach.h alone */
-    uint32_t n_registers;              /* setmaxnreg's account, per thread */
-    uint32_t n_setmaxnreg;             /* how many it ran */
-    const struct emu_inst *setmaxnreg; /* the last; NULL: none */
+    struct emu_bytes *local_memory; /* local_bytes per lane, lane after lane; by reach.h alone */
+    uint16_t *local_written; /* by lane and 16 bytes of local memory, a bit each; NULL: not kept */
+    uint32_t n_registers;    /* setmaxnreg's account, per thread */
+    uint32_t n_setmaxnreg;   /* how many it ran */
+    const struct emu_inst *setmaxnreg;              /* the last; NULL: none */
     uint32_t arrived, unwaited, cluster_generation; /* barrier.cluster: instructions/cluster.c */
     struct emu_passed passed;
     struct emu_vector_clock clock;

@@ -5,6 +5,7 @@
 #include "poll.h"
 
 #include "emulator/checks/global.h"
+#include "emulator/checks/taint.h"
 #include "emulator/core/failed_check.h"
 
 #include "common/cuda/vector.h"
@@ -39,6 +40,7 @@ static uint32_t resolve(struct emu_warp *w, const struct emu_inst *i, uint32_t m
             ok &= ~(1u << l);
         }
         mask = ok;
+        if (w->local_written) emu_local_check(w, i, mask, addr, bytes, what);
         w->count[i->pc].bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
     } else {
         mask = emu_global_access(w, i, mask, addr, bytes, what);

@@ -6,6 +6,7 @@
 
 #include "emulator/checks/vector_clock.h"
 #include "emulator/checks/race.h"
+#include "emulator/checks/taint.h"
 #include "emulator/instructions/async.h"
 #include "emulator/instructions/function.h"
 #include "common/base/heap.h"
@@ -22,6 +23,7 @@ static void block_free(struct emu_block *b) {
     for (int n = 0; b->warp && n < b->n_warps; n++) {
         free(b->warp[n].rows);
         free(b->warp[n].local_memory);
+        free(b->warp[n].local_written);
         emu_stack_free(&b->warp[n]);
         free(b->warp[n].taint);
         free(b->warp[n].looks);
@@ -59,6 +61,9 @@ static struct emu_block *block_open(struct emu_cluster *c, const struct emu_laun
         w->local_memory = heap_line((size_t)k->local_bytes * EMU_LANES + 64);
         emu_draw_fill(launch->unwritten, (unsigned char *)w->local_memory,
                       (size_t)k->local_bytes * EMU_LANES);
+        if (b->shadow && emu_local_arrays(k))
+            w->local_written =
+                heap_zeroed((emu_local_arrays(k) + 15) / 16 * EMU_LANES, sizeof *w->local_written);
     }
     return b;
 }
@@ -138,6 +143,9 @@ static void unwritten_rows(struct emu_warp *w) {
     }
     emu_draw_fill(w->block->launch->unwritten, (unsigned char *)w->local_memory,
                   (size_t)k->local_bytes * EMU_LANES);
+    if (w->local_written)
+        memset(w->local_written, 0,
+               (emu_local_arrays(k) + 15) / 16 * EMU_LANES * sizeof *w->local_written);
 }
 
 static void warp_begin(struct emu_warp *w) {

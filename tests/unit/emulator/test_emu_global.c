@@ -469,6 +469,10 @@ static void uninitialised(void **state) {
                                                                             "[%rd2+64], %r4;"
     planted("uninitialised shared memory", 9, 8, "may be a copy of global memory", 1, 64,
             PLACE "ld.global.u32 %r2, [%rd3];" COPIED);
+    planted("uninitialised shared memory", 9, 8, "may be a copy of global memory", 1, 64,
+            PLACE ".shared .align 4 .b8 tile[256]; mov.u32 %r3, tile; mad.lo.u32 %r3, %r0, 4, %r3;"
+                  "cp.async.ca.shared.global [%r3], [%rd3], 4; cp.async.wait_all;" LINE(
+                      8) "ld.shared.u32 %r4, [%r3];" LINE(9) "st.global.u32 [%rd2+64], %r4;");
     correct(1, 32, PLACE "ld.global.u32 %r2, [%rd3]; st.global.u32 [%rd2+64], %r2;");
     correct(1, 64, /* read beyond, and masked out */
             PLACE "ld.global.u32 %r2, [%rd3]; setp.lt.u32 %p1, %r0, 32; selp.b32 %r2, %r2, 0, %p1;"

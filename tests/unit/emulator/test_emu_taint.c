@@ -142,6 +142,41 @@ static void loads_take_it(void **state) {
         "st.shared.u8 [%r6+3], %h1; ld.shared.u8 %h2, [%r6+3]; st.global.u16 [%rd51], %h2;");
 }
 
+/* Arrays of local memory: what a lane has not written itself. */
+#define LOCAL(body) "{ .local .align 16 .b8 d[64]; mov.u32 %r7, d; st.local.u32 [d], %r0;" body "}"
+static void local_arrays(void **state) {
+    (void)state;
+    static const char *const clean[] = {
+        LOCAL("ld.local.u32 %r8, [d];" STORE("%r8")),
+        LOCAL("ld.local.u32 %r8, [d+4];"),
+        LOCAL(
+            "st.local.v2.u32 [d+8], {%r0, %r0}; ld.local.v4.u32 {%r8, %r9, %r10, %r11}, [d];" STORE(
+                "%r10")),
+        /* a struct of 2 bytes and 6 of padding; one with a word of padding */
+        LOCAL("cvt.u16.u32 %h1, %r0; st.local.u16 [d+8], %h1; ld.local.v2.u32 {%r8, %r9}, [d+8];"
+              "and.b64 %rd9, %rd51, -8; st.global.v2.u32 [%rd9], {%r8, %r9};"),
+        LOCAL("ld.local.v2.u32 {%r8, %r9}, [d]; st.local.v2.u32 [d+8], {%r8, %r9};"
+              "ld.local.u32 %r8, [d+8];" STORE("%r8")),
+        LOCAL("@%p2 st.local.u32 [d+4], %r0; ld.local.u32 %r8, [d+4]; @%p2 " STORE("%r8")),
+    };
+    static const char *const told[] = {
+        LOCAL("ld.local.u32 %r8, [d+4];" STORE("%r8")),
+        LOCAL("mov.u64 %rd5, d; cvta.local.u64 %rd6, %rd5; ld.u32 %r8, [%rd6+4];" STORE("%r8")),
+        LOCAL("@%p1 st.local.u32 [d+4], %r0; ld.local.u32 %r8, [d+4];" STORE("%r8")),
+        LOCAL("st.local.u8 [d+4], %r0; ld.local.u8 %r8, [d+5];" STORE("%r8")),
+        LOCAL("ld.local.v2.u32 {%r8, %r9}, [d]; st.local.v2.u32 [d+8], {%r8, %r9};"
+              "ld.local.u32 %r8, [d+12];" STORE("%r8")),
+        LOCAL("ld.local.v2.u32 {%r8, %r9}, [d+8];"
+              "and.b64 %rd9, %rd51, -8; st.global.v2.u32 [%rd9], {%r8, %r9};"),
+        LOCAL("ld.local.u32 %r8, [d+4]; setp.eq.u32 %p3, %r8, 0; @%p3 bra X; X:"),
+    };
+    for (size_t n = 0; n < sizeof clean / sizeof *clean; n++) expect_clean(clean[n]);
+    for (size_t n = 0; n < sizeof told / sizeof *told; n++) {
+        expect("reaches", told[n]);
+        assert_true(emu_test_report(&t, "uninitialised local memory"));
+    }
+}
+
 /* A byte that was written beside seven that were not, as a bool and its padding: read as one value, it is used alone. */
 #define BOOL "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r7], %h1; ld.shared.u64 %rd8, [%r7];"
 #define ONE                                                                                        \
@@ -550,15 +585,11 @@ static void it_is_told_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_used_is_told),
-        cmocka_unit_test(shuffles_from_absent_lanes),
-        cmocka_unit_test(loads_take_it),
-        cmocka_unit_test(bytes_move),
-        cmocka_unit_test(matrices_take_it),
-        cmocka_unit_test(products_of_a_group),
-        cmocka_unit_test(fragments_have_it_by_register),
-        cmocka_unit_test(lanes_have_their_own),
-        cmocka_unit_test(operands_pass_it_on),
+        cmocka_unit_test(what_is_used_is_told), cmocka_unit_test(shuffles_from_absent_lanes),
+        cmocka_unit_test(loads_take_it),        cmocka_unit_test(bytes_move),
+        cmocka_unit_test(local_arrays),         cmocka_unit_test(matrices_take_it),
+        cmocka_unit_test(products_of_a_group),  cmocka_unit_test(fragments_have_it_by_register),
+        cmocka_unit_test(lanes_have_their_own), cmocka_unit_test(operands_pass_it_on),
         cmocka_unit_test(it_is_told_once),
     };
     emu_test_open(&t);
