@@ -212,8 +212,9 @@ void emu_barrier_print(const struct emu_block *b, FILE *out) {
         if (!bar->first) continue;
         fprintf(out, "  barrier %d: %u of %u threads have arrived, not: ", n, bar->arrived,
                 bar->expected ? bar->expected : b->n_live);
-        emu_warps_print(b, ~bar->came, out);
-        fputc('\n', out);
+        const uint32_t others = ~bar->came & (uint32_t)((2ull << (b->n_warps - 1)) - 1);
+        emu_warps_print(b, others, out);
+        fputs(others ? "\n" : "other lanes of the same warps\n", out);
     }
 }
 

@@ -467,6 +467,10 @@ static void test_barriers(void **state) {
     expect("deadlock", 32,
            "setp.lt.u32 %p1, %r0, 16; @%p1 shfl.sync.bfly.b32 %r8, %r0, 1, 31, -1; @!%p1 bar.sync "
            "1, 64;");
+    expect("deadlock", 32,
+           "setp.eq.u32 %p1, %r0, 0; @%p1 barrier.sync 1, 64; @!%p1 barrier.sync 2, 64;");
+    assert_non_null(emu_test_report(
+        &t, "barrier 1: 1 of 64 threads have arrived, not: other lanes of the same warps\n"));
     expect_clean(
         64,
         "setp.lt.u32 %p1, %r0, 32; @%p1 exit; bar.sync 0;"); /* those who left are not waited for */
