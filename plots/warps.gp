@@ -11,7 +11,7 @@ n = lane_max + 1
 tall = 260 + 28 * n
 load 'plots/style.gp'
 
-# Colour-blind safe; works dark, waits pale. By the number of what is done (common/harness/warps.c).
+# Colour-blind safe; works dark, waits pale. By the number of what is done (common/harness/watch/warps.c).
 array ink[9] = ['#0072b2', '#b0b0b0', '#56b4e9', '#009e73', '#f0e442', '#e69f00', '#d55e00', '#cc79a7', '#333333']
 array said[9]
 do for [k = 1:9] { said[k] = '' }

@@ -5,7 +5,7 @@
 #include "common/base/npy.h"
 #include "profiler/nvtx.h"
 #include "report.h"
-#include "warps.h"
+#include "watch/warps.h"
 #include "whatif.h"
 #include "common/base/revision.h"
 #include "emulator/predictor/predictor_chip.h"
