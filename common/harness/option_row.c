@@ -48,6 +48,8 @@ const char *option_tables_read(const struct option_table *tables, int n, int arg
     const struct option_row *rows[MAX_OPTIONS];
     void *into[MAX_OPTIONS];
     int code, n_rows = 0;
+    /* an option without its value, and the word behind it */
+    const char *optional = NULL, *apart = NULL;
     for (const struct option_table *t = tables; t < tables + n; t++)
         for (const struct option_row *r = t->rows; r->name && n_rows < MAX_OPTIONS; r++) {
             int has_value = !r->value          ? no_argument
@@ -63,9 +65,15 @@ const char *option_tables_read(const struct option_table *tables, int n, int arg
         if (code == ':') return reason_as(STATUS_USAGE, "%.64s needs a value (see --help)", word);
         if (code == '?') return reason_as(STATUS_USAGE, "no option %.64s (see --help)", word);
         *seen |= rows[code - FIRST_CODE]->seen;
+        if (longs[code - FIRST_CODE].has_arg == optional_argument && !optarg)
+            optional = longs[code - FIRST_CODE].name, apart = argv[optind];
         const char *why = read_one(rows[code - FIRST_CODE], optarg, into[code - FIRST_CODE]);
         if (why) return why;
     }
+    if (optind < argc && argv[optind] == apart)
+        return reason_as(STATUS_USAGE,
+                         "'%.64s' is no option; join a value of --%s by =: --%s=%.64s", apart,
+                         optional, optional, apart);
     if (optind < argc)
         return reason_as(STATUS_USAGE, "'%.64s' is no option (see --help)", argv[optind]);
     return NULL;

@@ -243,6 +243,10 @@ static void bad_lines_are_usage_errors(void **state) {
     static const char *const bad[][2] = {
         {"--nosuch", "--nosuch"},
         {"word", "'word'"},
+        {"--causal top-left",
+         "'top-left' is no option; join a value of --causal by =: --causal=top-left"},
+        {"--causal --seed 1 word", "'word' is no option (see --help)"},
+        {"word --causal top-left", "'word' is no option (see --help)"},
         {"-x", "-x"},
         {"--seqlen", "--seqlen"},
         {"--seqlen 12x", "12x"},
