@@ -3,14 +3,7 @@
 # Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 unset MAKEFLAGS MFLAGS # of the make that runs this
-if ! command -v "${NVCC:-nvcc}" > /dev/null || [ ! -x .venv/bin/python ]; then
-    skip exams "no nvcc or no .venv here: make setup"
-    tap_done
-fi
-if ! bwrap --unshare-all --ro-bind / / --proc /proc true 2> /dev/null; then
-    skip exams "no bubblewrap, or no namespaces for it: make setup"
-    tap_done
-fi
+needs_grader exams
 refused() { # STATUS TEXT COMMAND...: one line
     local status=$1 text=$2
     shift 2

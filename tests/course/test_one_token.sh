@@ -3,14 +3,7 @@
 # as many as begin within 100 minutes; MUTANTS=200 in the environment: so many.
 # Thorough: minutes of compiling, grading and running kernels.
 . tests/tap.sh
-if ! command -v "${NVCC:-nvcc}" > /dev/null; then
-    skip "wrong kernels by rule" "no nvcc here"
-    tap_done
-fi
-if ! command -v bwrap > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc /proc true 2> /dev/null; then
-    skip "wrong kernels by rule" "no bubblewrap, or no namespaces for it: make setup"
-    tap_done
-fi
+needs_grader "wrong kernels by rule"
 number=24
 [ -z "$THOROUGH" ] || number=0
 export SECONDS_LEFT=${SECONDS_LEFT:-6000}

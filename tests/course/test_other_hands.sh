@@ -4,14 +4,7 @@
 # each on some cases of one seed.
 # Thorough: minutes of compiling, grading and running kernels.
 . tests/tap.sh
-if ! command -v "${NVCC:-nvcc}" > /dev/null; then
-    skip "right kernels by another hand" "no nvcc here"
-    tap_done
-fi
-if ! command -v bwrap > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc /proc true 2> /dev/null; then
-    skip "right kernels by another hand" "no bubblewrap, or no namespaces for it: make setup"
-    tap_done
-fi
+needs_grader "right kernels by another hand"
 variants=6 seeds=1
 [ -z "$THOROUGH" ] || variants=204 seeds=20
 export SECONDS_LEFT=${SECONDS_LEFT:-6000}
