@@ -17,6 +17,7 @@ import itertools
 import os
 import pathlib
 import resource
+import select
 import shutil
 import signal
 import stat
@@ -32,6 +33,7 @@ FILE_MEGABYTES = 256
 PROCESSES = 128
 FILES = 256         # open at once
 FIRST_USER = 0x70000000     # of users that nobody else has: systemd leaves these numbers alone
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_WAIT_POLICY": "passive"}  # who waits leaves its core to others
 GPU_ENVIRONMENT = ["LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"]
 WAIT = 4            # seconds of wall time for each of CPU time
 
@@ -118,7 +120,7 @@ def _shown(here, there):
 
 def _walls(see, write, gpu):
     words = ["bwrap", *_own(), "--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox", "--proc", "/proc",
-             "--dev", "/dev", *_memory("/tmp"), "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8"]
+             "--dev", "/dev", *_memory("/tmp"), *(word for pair in ENVIRONMENT.items() for word in ("--setenv", *pair))]
     for folder in SYSTEM:
         if os.path.islink(folder):
             words += ["--symlink", os.readlink(folder), folder]
@@ -209,7 +211,7 @@ def _run(words, see, write, seconds, megabytes, cwd, gpu, calls):
             return str(word)
 
         command, folder = [outside(word) for word in words], outside(cwd)
-        environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+        environment = dict(ENVIRONMENT)
         environment |= {name: os.environ[name] for name in GPU_ENVIRONMENT if gpu and name in os.environ}
     try:
         return _limited(command, folder, environment, seconds, megabytes, gpu, more)
@@ -218,22 +220,29 @@ def _run(words, see, write, seconds, megabytes, cwd, gpu, calls):
             os.close(f)
 
 
+def _ends(process, seconds):
+    """Whether it ends in so many seconds. Popen.wait(seconds) would see that up to 50 ms late, as long as a short run takes."""
+    watched = os.pidfd_open(process.pid)
+    try:
+        poll = select.poll()
+        poll.register(watched, select.POLLIN)
+        return bool(poll.poll(1000 * seconds))
+    finally:
+        os.close(watched)
+
+
 def _limited(command, folder, environment, seconds, megabytes, gpu, more):
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        timed_out = False
-
         def stop(process):
             os.killpg(process.pid, signal.SIGKILL)
 
         with children.started(command, stop, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, env=environment,
                               preexec_fn=_limits(seconds, megabytes), **more) as process:
-            try:
-                process.wait(WAIT * seconds)
-            except subprocess.TimeoutExpired:
-                timed_out = True
+            timed_out = not _ends(process, WAIT * seconds)
+            if timed_out:
                 stop(process)
-                process.wait()
+            process.wait()
         if timed_out and not gpu:  # its CPU time would have ended it before: nothing here sleeps
             raise Refused(f"this machine is too busy to grade: {WAIT * seconds:.0f} s went by, and {seconds:.0f} s of CPU time "
                           "were not to be had in them; grade again, with less beside it (J=1)")

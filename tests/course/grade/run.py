@@ -198,6 +198,7 @@ if sandbox.mode() == "bubblewrap":
     seen = sandboxed(f"ls {ROOT} /home /root /work /var 2>/dev/null; env; id -u; cat /proc/net/dev | wc -l")
     check("a sandbox shows no files, no environment, no user of this machine",
           seen.out.split() and "SEED" not in seen.out and str(ROOT) not in seen.out and "0" not in seen.out.split(), seen)
+    check("threads that wait there leave their core to others", "OMP_WAIT_POLICY=passive" in seen.out.split(), seen)
     check("no network", "lo:" in sandboxed("cat /proc/net/dev").out and "eth0" not in sandboxed("cat /proc/net/dev").out)
     check("no other process", len(sandboxed("ls -d /proc/[0-9]*").out.split()) <= 4)
     check("nothing can be written but the output", sandboxed("echo x > /usr/x || echo x > /usr/bin/x").status != 0)
