@@ -6,6 +6,7 @@
 # Shows one line for each, with its seconds by the clock and of CPU, every failed test with what it said, every skipped
 # one with its reason, and the lines of a table that a test prints behind "#| ". Those that took longest last time begin first; a new one counts
 # as long if its head says "Thorough:". $TESTS_AT_ONCE: so many at a time.
+# $TESTS_KEPT: a folder that the tests of one run share, for what several would compute.
 # The whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
 # A program that dies, hangs ($TEST_TIMEOUT, half an hour), runs fewer tests than it planned or leaves
 # files in $TMPDIR, a folder of its own that goes with it, is one failure more.
@@ -90,6 +91,8 @@ trap 'stop 130' INT
 trap 'stop 143' TERM
 mkdir -p "$build/tests"
 : > "$tmp/counts"
+export TESTS_KEPT=$tmp/kept
+mkdir "$TESTS_KEPT"
 left_out=0 programs=()
 for each; do
     case $each in
