@@ -17,12 +17,12 @@ import itertools
 import os
 import pathlib
 import resource
-import select
 import shutil
 import signal
 import stat
 import subprocess
 import tempfile
+import threading
 import time
 
 import calls as system_calls
@@ -220,29 +220,29 @@ def _run(words, see, write, seconds, megabytes, cwd, gpu, calls):
             os.close(f)
 
 
-def _ends(process, seconds):
-    """Whether it ends in so many seconds. Popen.wait(seconds) would see that up to 50 ms late, as long as a short run takes."""
-    watched = os.pidfd_open(process.pid)
-    try:
-        poll = select.poll()
-        poll.register(watched, select.POLLIN)
-        return bool(poll.poll(1000 * seconds))
-    finally:
-        os.close(watched)
-
-
 def _limited(command, folder, environment, seconds, megabytes, gpu, more):
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        timed_out = False
+
         def stop(process):
             os.killpg(process.pid, signal.SIGKILL)
 
-        with children.started(command, stop, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, env=environment,
-                              preexec_fn=_limits(seconds, megabytes), **more) as process:
-            timed_out = not _ends(process, WAIT * seconds)
+        def late():
+            nonlocal timed_out
+            timed_out = process.returncode is None
             if timed_out:
                 stop(process)
-            process.wait()
+
+        with children.started(command, stop, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, env=environment,
+                              preexec_fn=_limits(seconds, megabytes), **more) as process:
+            timer = threading.Timer(WAIT * seconds, late)  # Popen.wait(seconds) sees a short run's end up to 50 ms late
+            timer.daemon = True
+            timer.start()
+            try:
+                process.wait()
+            finally:
+                timer.cancel()
         if timed_out and not gpu:  # its CPU time would have ended it before: nothing here sleeps
             raise Refused(f"this machine is too busy to grade: {WAIT * seconds:.0f} s went by, and {seconds:.0f} s of CPU time "
                           "were not to be had in them; grade again, with less beside it (J=1)")
