@@ -231,7 +231,7 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
             .cache = cache,
             .arguments = arguments,
             .is_unknown = is_unknown,
-            .is_first = asks_each(s) && !launches_before(s) && !s->was_set,
+            .is_first = asks_each(s) && !launches_before(s),
         }};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);

@@ -264,7 +264,6 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
         return check_freed(s, to, "sets") ? cudaErrorInvalidValue : refuse(s, what, to);
     }
     s->set_bytes += bytes;
-    s->was_set = true;
     stale_copy(&s->stale, s->memory, (uint64_t)(uintptr_t)to, 0, bytes);
     l2_turn(&s->l2);
     l2_touch(&s->l2, allocation_of(s, to), (double)bytes, (double)bytes);
