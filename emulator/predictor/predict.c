@@ -783,6 +783,11 @@ double predictor_lost(const struct predictor_chip *c, double bytes, double writt
     return share >= all ? 1 : (share - kept) / (all - kept);
 }
 
+double predictor_copied(const struct predictor_chip *c, double bytes) {
+    const double doublings = log2(bytes / (2 << 20));
+    return fmax(0, min_of(1, c->l2_copied + c->l2_copied_doubling * doublings));
+}
+
 double predictor_kept(double sectors, double lines) {
     const double a_line = sectors / lines;
     return SECTOR_BYTES * sectors * (a_line < 2 ? 1 + 3 * (2 - a_line) : 1);
@@ -850,7 +855,10 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
         struct predictor_range *r = &f->range[i];
         double since = o->distance ? o->distance(o->user, r->begin) + bytes / 2 : bytes;
         bool none = isinf(since) || (!o->distance && o->cache != PREDICTOR_WARM);
-        r->lost = none ? 1 : predictor_lost(p->chip, since, written * since, same);
+        const double copied = none && o->copied ? o->copied(o->user, r->begin) : 0;
+        r->lost = copied > 0 ? predictor_copied(p->chip, copied)
+                  : none     ? 1
+                             : predictor_lost(p->chip, since, written * since, same);
         lost += r->lost * each[i] / bytes;
         f->is_asked |= r->lost > 0;
         p->range[i] = (struct prediction_range){r->begin, each[i], r->is_written};

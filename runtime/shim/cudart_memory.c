@@ -230,6 +230,7 @@ static void came_from_host(struct session *s, const void *to, size_t bytes) {
         return;
     }
     s->set_bytes = 0;
+    l2_copy(&s->l2, allocation_of(s, to), (double)bytes);
 }
 
 cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,

@@ -1256,6 +1256,15 @@ static void l2_keeps_whole_lines(void **state) {
     assert_true(predictor_kept(1000, 250) == 32 * 1000.0);
 }
 
+/* The more the host copies, the less of it L2 has. */
+static void copies_leave_a_part(void **state) {
+    (void)state;
+    const double mib = 1 << 20, doubling = chip.l2_copied_doubling;
+    assert_true(predictor_copied(&chip, 2 * mib) == chip.l2_copied);
+    assert_true(fabs(predictor_copied(&chip, 8 * mib) - chip.l2_copied - 2 * doubling) < 1e-9);
+    assert_true(predictor_copied(&chip, 1024 * mib) == 1 && predictor_copied(&chip, 1) == 0);
+}
+
 /* DRAM gives pairs of sectors, and single ones more slowly. */
 static void dram_gives_pairs(void **state) {
     (void)state;
@@ -1510,6 +1519,7 @@ int main(void) {
         cmocka_unit_test(seats_of_an_idle_chip),
         cmocka_unit_test_setup(written_lines_are_kept_once, read_chip),
         cmocka_unit_test(l2_keeps_whole_lines),
+        cmocka_unit_test_setup(copies_leave_a_part, read_chip),
         cmocka_unit_test_setup(dram_gives_pairs, read_chip),
         cmocka_unit_test_setup(the_elder_ends_first, read_chip),
         cmocka_unit_test(ctas_are_dealt_to_gpcs),
