@@ -118,12 +118,25 @@ static bool finds_alike(const struct session *s, const struct launch_prediction 
 }
 
 /* Its data may be the work of a launch that was too long to run. Kernels that do the same with any data don't mind. */
+static bool depends_on_data(const struct kernel *k) {
+    const struct sass_kernel *code = sass_find(k->predictions->predictor.module, k->name);
+    return code && sass_depends_on_data(code);
+}
+
+void predictions_changed(struct session *s, uint64_t begin) {
+    for (struct kernel *k = s->kernels; k; k = k->next)
+        for (int n = 0; n < predictions_count(k); n++) {
+            struct launch_prediction *at = &k->predictions->at[n];
+            for (int i = 0; i < at->p.n_ranges; i++)
+                at->shape.is_changed |= at->p.range[i].begin == begin;
+        }
+}
+
 static const char *lacks_data(const struct session *s, const struct kernel *k,
                               const struct emu_grid *g) {
     const int launch = stale_of(&s->stale, s->memory, g);
     if (launch < 0) return NULL;
-    const struct sass_kernel *code = sass_find(k->predictions->predictor.module, k->name);
-    if (!code || !sass_depends_on_data(code)) return NULL;
+    if (!depends_on_data(k)) return NULL;
     return reason_as(STATUS_COUNTERS,
                      "the predictor: what it does depends on data of launch %d, which was too long "
                      "to run here (--max-instructions)",
@@ -230,7 +243,7 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     s->set_bytes = 0;
     for (int i = 0; i < c->n; i++)
         if (is_like(&c->at[i].shape, g, cache, arguments, is_unknown) &&
-            finds_alike(s, &c->at[i])) {
+            finds_alike(s, &c->at[i]) && !(c->at[i].shape.is_changed && depends_on_data(k))) {
             note_touched(s, &c->at[i]);
             return i;
         }

@@ -34,6 +34,11 @@ __global__ void store_and_read(volatile int *y, int *out, int n) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = i, s += y[i];
     if (s == 12345) *out = s;
 }
+__global__ void follow(const int *times, int *out) { /* as long as the data says */
+    int s = 0;
+    for (int k = 0; k < times[blockIdx.x]; k++) s = s * s + k;
+    out[blockIdx.x] = s;
+}
 int main() {
     const int large = 128 << 20, small = 2 << 20, n = large / 16;
     char *host = new char[small](), *x, *y, *new_one, *from_host;
@@ -49,18 +54,23 @@ int main() {
     for (int i = 0; i < 2; i++) store_and_read<<<264, 256>>>((int *)new_one, out, small / 4);
     cudaMemcpy(from_host, host, small, cudaMemcpyHostToDevice);
     for (int i = 0; i < 2; i++) sweep<<<264, 128>>>((int4 *)from_host, out, small / 16, 1);
+    int times[] = {500, 2000, 2000};
+    for (int i = 0; i < 3; i++) {
+        cudaMemcpy(new_one, times + i, 4, cudaMemcpyHostToDevice);
+        follow<<<1, 32>>>((int *)new_one, out);
+    }
     return cudaDeviceSynchronize();
 }
 EOF2
 check "a program that reads and stores" env BUILD="$build" runtime/attnlab-nvcc -O3 -o "$dir/reads" "$dir/reads.cu"
-"$build/run" --device emu --quiet --no-races --predict-only 11 --predict-budget 4 --json "$dir/reads.jsonl" "$dir/reads" > /dev/null
+"$build/run" --device emu --quiet --no-races --predict-only 14 --predict-budget 4 --json "$dir/reads.jsonl" "$dir/reads" > /dev/null
 predicted() { # CONDITION, of its cycles by launch
     python3 -c 'import json, sys
 cycles = {}
 for k in json.load(open(sys.argv[1]))["kernels"]:
     for l in k["launches"]:
         cycles[l["number"]] = (l.get("predicted") or k["launches"][l["predicted_like"] - 1]["predicted"])["cycles_elapsed"]
-_, once, thrice, little, little_thrice, copied, updated, new, again, from_host, read_again = (cycles[i] for i in range(11))
+_, once, thrice, little, little_thrice, copied, updated, new, again, from_host, read_again, *follow = (cycles[i] for i in range(14))
 assert eval(sys.argv[2]), cycles' "$dir/reads.jsonl" "$1"
 }
 check "what is read three times comes from DRAM three times if L2 cannot keep it" predicted '2.8 < thrice / once < 3.2'
@@ -68,4 +78,5 @@ check "if it can, once" predicted 'little_thrice < 2 * little'
 check "an array that is updated moves as much as one that is copied" predicted '0.85 < updated / copied < 1.15'
 check "what the launch has stored is in L2" predicted '0.98 < new / again < 1.02'
 check "part of what the host has copied is in L2" predicted '1.05 < from_host / read_again < 1.3'
+check "a launch whose data the host has changed is predicted anew" predicted 'follow[1] > 2 * follow[0] and follow[2] == follow[1]'
 tap_done
