@@ -88,7 +88,8 @@ static double slices_free(struct machine *m, const struct sm *s, const struct sa
 struct sm_access sm_atomic(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e) {
     const struct predictor_chip *c = m->chip;
-    const uint64_t start = (uint64_t)c->mio_start, d = sm_mio(m, s, p, w);
+    const uint64_t start = (uint64_t)c->mio_start, left = sm_mio(m, s, p, w),
+                   d = sm_walk(m, s, left);
     const uint32_t lanes = (uint32_t)__builtin_popcount(e->active),
                    alike = most_alike(e, e->active);
     const bool is_float = w->op->is_float;
@@ -107,5 +108,5 @@ struct sm_access sm_atomic(struct machine *m, struct sm *s, struct smsp *p, stru
     const double taken = fmax(fmax(s->atomic_free, m->atomic_free), slices);
     p->lg[p->n_lg++ % SM_RING] = (uint64_t)fmax(s->atomic_free, taken - c->l2_writes_ahead);
     const uint64_t done = (uint64_t)(taken - own + c->atomic_latency) - start;
-    return (struct sm_access){done, d + w->op->war - start};
+    return (struct sm_access){done, left + w->op->war - start};
 }

@@ -205,19 +205,26 @@ static uint64_t uneven(const struct machine *m, uint64_t waits) {
     return (uint64_t)fmin(m->chip->l2_uneven_most, m->chip->l2_uneven * (double)waits);
 }
 
+/* In a process's first launch an SM's first load or atomic finds out where memory lies; the others wait for it
+ * (microbenchmark habits, tiny and vectors). Stores keep no warp waiting. */
+uint64_t sm_walk(const struct machine *m, struct sm *s, uint64_t at) {
+    if (!m->is_first) return at;
+    if (!s->walked) s->walked = at + (uint64_t)m->chip->l2_first_walk;
+    return later(at, s->walked);
+}
+
 /* `sectors` come from L2, `dram` of them from DRAM first. Returns when the last is there. One SM takes no
- * more than its own rate, all of them no more than L2's. */
+ * more than its own rate, all of them no more than L2's. is_new: the SM asks for a pair of sectors that it has
+ * never had; the next sector of a pair is near (microbenchmark habits, new-chain 32 and 128). */
 static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rate, uint32_t sectors,
-                        double dram) {
+                        double dram, bool is_new) {
     if (!sectors) return at;
+    at = sm_walk(m, s, at);
     double bytes = 32.0 * sectors;
     s->l2_free = later(at, s->l2_free) + (uint64_t)(bytes / m->chip->l2_sm_bytes_per_clk + 0.5);
     uint64_t all = shared_by_all(m, &m->l2_free, at, bytes, rate), passed = later(s->l2_free, all);
     uint64_t done = passed + l2_latency(m, s) + uneven(m, all - at);
-    if (m->is_first) {
-        if (!s->walked) s->walked = at + (uint64_t)m->chip->l2_first_walk;
-        done += (uint64_t)m->chip->l2_first + (s->walked > at ? s->walked - at : 0);
-    }
+    if (m->is_first && is_new) done += (uint64_t)m->chip->l2_first;
     if (dram > 0) {
         double fetched = 32 * dram, room = fetched * (1 + m->write_back);
         s->dram_free =
@@ -305,7 +312,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     uint64_t last_missed = UINT64_MAX;
     double dram = 0;
     struct sm_line *filled[64];
-    bool cached = o->is_local || (o->kind == PREDICTOR_GLOBAL_LOAD && !o->past_l1),
+    bool is_new = false, cached = o->is_local || (o->kind == PREDICTOR_GLOBAL_LOAD && !o->past_l1),
          store = o->kind == PREDICTOR_GLOBAL_STORE, copy = o->kind == PREDICTOR_LDGSTS;
     double far = -m->chip->l2_line_spread;
     if (e->memory == SASS_DSMEM) return to_cluster(m, s, p, d, d + o->war - start, n);
@@ -321,6 +328,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
         last_missed = sector[i] / 4;
         /* L1 keeps what is stored to local memory, and passes it on to L2 (microbenchmark habits, locals) */
         filled[misses++] = store ? NULL : line;
+        is_new |= !line || !(line->sectors & 1u << (sector[i] % 4 ^ 1));
         double this = line_far(m, s);
         if (this > far) far = this;
         if (m->dram_part) dram += m->dram_part(m->user, sector[i], store);
@@ -343,7 +351,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
         double beyond = lines - m->chip->ldgsts_lines;
         if (copy && beyond > 0) far += m->chip->ldgsts_line_latency * beyond;
         uint64_t at = store ? to_l2(m, s, begun, misses, parts)
-                            : from_l2(m, s, begun, m->l2_rate, misses, dram);
+                            : from_l2(m, s, begun, m->l2_rate, misses, dram, is_new);
         double come = (double)at + far;
         done = later(done, come > 0 ? (uint64_t)come : 0);
         for (uint32_t i = 0; cached && i < misses; i++)
@@ -391,5 +399,5 @@ uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, ui
     uint64_t latency = (uint64_t)m->chip->tma_latency;
     if (!knows_map(s, e->tma.map)) latency += (uint64_t)m->chip->tma_map_first;
     if (e->memory == SASS_TMA_STORE) return to_l2(m, s, start + latency, c.sectors, 0);
-    return from_l2(m, s, start + latency, m->tma_rate, c.sectors, c.dram);
+    return from_l2(m, s, start + latency, m->tma_rate, c.sectors, c.dram, true);
 }

@@ -34,6 +34,15 @@ enum { SKIPPED = 8 };
 
 enum { SECTOR_BYTES = 32, LINE_SECTORS = 4, PAIR_SECTORS = 2, BITS = 8 * sizeof(uint64_t) };
 enum { MAX_RANGES = PREDICTION_RANGES, PAGE_BITS = 12 };
+/* A place visits a chunk of memory until it has touched so many sectors of others; visits that lie so many chunks apart, or
+ * more, are counted together. */
+enum { CHUNK_BITS = 21, VISIT_SECTORS = 1024, AGES = 256 };
+
+struct predictor_chunk {
+    uint32_t touched; /* footprint.clock when it was touched last; 0: never */
+    uint32_t left;    /* footprint.visits then */
+    uint32_t age;     /* visits of chunks between its last two visits; 0: it had none before */
+};
 
 /* What a launch reads and writes of global memory: allocations, and which of their pages one place
  * touches. Data that L2 has not kept from the launch before is read from DRAM once, by the first SM that
@@ -49,7 +58,12 @@ struct predictor_range {
     uint64_t n_lines;   /* lines of L2 with such bits */
     uint64_t n_pairs;   /* pairs of sectors: what DRAM gives at once */
     double fetched;     /* what DRAM's time for a sector is multiplied by */
-    double requests;    /* sectors that were asked for */
+    uint64_t n_fresh;   /* sectors that were read before anything was stored to them */
+    double requests;    /* sectors that were read */
+    double stored, stored_first; /* sectors that were stored; of these, those not touched before */
+    struct predictor_chunk *chunk;
+    uint64_t n_chunks, n_visits;
+    double after[AGES]; /* reads by the age of their chunk */
     double lost;        /* share that L2 does not have when the launch begins */
     double cold;
     double late; /* share of its requests that wait for DRAM, whichever SM asked first */
@@ -62,9 +76,11 @@ struct footprint {
     bool is_asked; /* of DRAM: of some range L2 lacks a part */
     double
         dirty; /* share of all bytes that are written: before L2 replaces them, they go to DRAM */
-    double shared;   /* how often a byte is read, by all SMs */
-    uint32_t n_ctas; /* that the probe placed and that touched something */
-    double asked;    /* sectors of L2 that one place reads in a launch */
+    double shared;          /* how often a byte is read, by all SMs */
+    uint32_t n_ctas;        /* that the probe placed and that touched something */
+    double asked;           /* sectors of L2 that one place reads in a launch */
+    uint32_t clock, visits; /* sectors touched by the probe; visits of chunks */
+    double entering;        /* the share of stored sectors that L2 does not have yet */
 };
 
 /* Room for one cluster on its SMs. */
@@ -239,6 +255,21 @@ static uint64_t neighbours(uint64_t sector, uint64_t n) {
     return ((1ull << n) - 1) << sector % BITS / n * n;
 }
 
+/* The age of the chunk that is touched now. */
+static uint32_t visit(struct footprint *f, struct predictor_range *r, uint64_t at) {
+    struct predictor_chunk *c = &r->chunk[(at - r->begin) >> CHUNK_BITS];
+    f->clock++;
+    if (!c->touched || f->clock - c->touched > VISIT_SECTORS) {
+        c->age = c->touched ? f->visits - c->left : 0;
+        r->n_chunks += !c->touched;
+        r->n_visits++;
+        f->visits++;
+    }
+    c->touched = f->clock;
+    c->left = f->visits;
+    return c->age < AGES ? c->age : AGES - 1;
+}
+
 static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool is_written,
                   uint32_t cta) {
     struct predictor_range *r = range_of(f, at);
@@ -250,6 +281,7 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
         r->touched = heap_zeroed((r->bytes >> PAGE_BITS) + 1, 1);
         r->by = heap_zeroed((r->bytes >> PAGE_BITS) + 1, sizeof *r->by);
         r->sectors = heap_zeroed(r->bytes / SECTOR_BYTES / BITS + 1, sizeof *r->sectors);
+        r->chunk = heap_zeroed((r->bytes >> CHUNK_BITS) + 1, sizeof *r->chunk);
     }
     const uint64_t number = (at - r->begin) >> PAGE_BITS, bit = 1ull << cta % BITS;
     uint8_t *page = &r->touched[number];
@@ -261,9 +293,18 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
     uint64_t *seen = &r->sectors[sector / BITS];
     r->n_lines += !(*seen & neighbours(sector, LINE_SECTORS));
     r->n_pairs += !(*seen & neighbours(sector, PAIR_SECTORS));
-    r->n_sectors += !(*seen & neighbours(sector, 1));
+    const bool is_fresh = !(*seen & neighbours(sector, 1));
+    r->n_sectors += is_fresh;
     *seen |= neighbours(sector, 1);
-    r->requests++;
+    const uint32_t age = visit(f, r, at);
+    if (is_written) {
+        r->stored++;
+        r->stored_first += is_fresh;
+    } else {
+        r->requests++;
+        r->n_fresh += is_fresh;
+        r->after[age]++;
+    }
     r->is_written |= is_written;
     *page = 1;
 }
@@ -437,7 +478,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
     m->tma_rate = l2_rate(r, c->l2_tma_shared_bytes_per_clk) / busy * n_sms;
     m->write_rate = c->l2_write_bytes_per_clk / busy * n_sms;
     m->write_back = r->footprint->dirty * c->dram_bytes_per_ns / c->dram_write_bytes_per_ns;
-    m->written_lost = r->footprint->lost;
+    m->written_lost = r->footprint->lost * r->footprint->entering;
     m->dram_rate = min_of(m->l2_rate, c->dram_bytes_per_ns * 1e3 / r->options->mhz / busy * n_sms);
     m->part = n_sms / busy;
     m->is_whole =
@@ -783,6 +824,12 @@ double predictor_lost(const struct predictor_chip *c, double bytes, double writt
     return share >= all ? 1 : (share - kept) / (all - kept);
 }
 
+double predictor_copied(const struct predictor_chip *c, double bytes, bool is_first) {
+    if (is_first) return predictor_lost(c, bytes, 0, false);
+    const double doublings = log2(bytes / (2 << 20));
+    return fmax(0, min_of(1, c->l2_copied + c->l2_copied_doubling * doublings));
+}
+
 double predictor_kept(double sectors, double lines) {
     const double a_line = sectors / lines;
     return SECTOR_BYTES * sectors * (a_line < 2 ? 1 + 3 * (2 - a_line) : 1);
@@ -815,13 +862,44 @@ static double pages_of_all(double pages, double touches, double n, double places
     return drawn(high, each, n * places);
 }
 
+/* The share of a range's reads that come when L2 has lost what the places read there before: they go through memory
+ * together, and have read more chunks since than it keeps (microbenchmark footprint). */
+static double read_too_late(const struct prediction_job *p, const struct predictor_range *r,
+                            double chunk_bytes, double written, bool same_sm) {
+    double lost = 0;
+    for (int age = 1; age < AGES; age++) {
+        const double since = age * chunk_bytes;
+        if (r->after[age] > 0)
+            lost += r->after[age] * predictor_lost(p->chip, since, written * since, same_sm);
+    }
+    return lost > 0 ? lost / r->requests : 0;
+}
+
+/* Which of an allocation's reads wait for DRAM. What the launch itself stores first is in L2 when it is read. `all`: how
+ * much more often all places read than the probe; `done`: the share of the launch that the probe has seen. */
+static void find_cold(const struct prediction_job *p, struct predictor_range *r, double bytes,
+                      double all, double done, double too_late) {
+    const double resident = (double)(p->busy * (uint64_t)p->resident),
+                 read = bytes * (double)r->n_fresh / (double)r->n_sectors;
+    r->fetched =
+        predictor_fetched(p->chip, (double)r->n_sectors, (double)r->n_pairs, (double)r->n_lines);
+    r->cold = r->late = 0;
+    if (read <= 0) return;
+    const double times = fmax(1, SECTOR_BYTES * r->requests * all / read),
+                 visits = (double)r->n_visits / (double)r->n_chunks / done,
+                 a_visit = fmax(1, times / visits);
+    r->cold = min_of(1, r->lost / times + too_late / a_visit);
+    r->late =
+        min_of(1, r->lost * min_of(1, resident / times) + too_late * min_of(1, resident / a_visit));
+}
+
 /* The share of requests that DRAM must answer, and how often the same data is read. Either all places touch the
  * same pages, or each has as many pages of its own. */
 static void share(struct prediction_job *p, const struct predictor_sums *one) {
     struct footprint *f = &p->footprint;
     const struct predictor_options *o = p->options;
     double each[MAX_RANGES], bytes = 0, touched = 0, lost = 0, all = (double)p->busy / one->done;
-    double resident = (double)(p->busy * (uint64_t)p->resident);
+    double chunks = 0, stored = 0, entering = 0;
     for (int i = 0; i < f->n; i++) {
         const struct predictor_range *r = &f->range[i];
         double pages = (double)r->n_touched * all;
@@ -833,8 +911,14 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
             each[i] =
                 min_of(each[i], predictor_kept((double)r->n_sectors, (double)r->n_lines) * all);
         bytes += each[i];
+        chunks += (double)r->n_chunks;
+        /* what a launch has read is in L2 when it stores there */
+        stored += r->stored;
+        entering += r->requests > 0 ? r->stored_first : r->stored;
         touched += pages * (1 << PAGE_BITS);
     }
+    const double chunk_bytes = min_of(1 << CHUNK_BITS, bytes / chunks);
+    f->entering = stored > 0 ? entering / stored : 1;
     f->dirty = 0;
     for (int i = 0; i < f->n; i++) f->dirty += f->range[i].is_written ? each[i] / bytes : 0;
     f->asked = one->l2_sectors / one->done;
@@ -850,9 +934,11 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
         struct predictor_range *r = &f->range[i];
         double since = o->distance ? o->distance(o->user, r->begin) + bytes / 2 : bytes;
         bool none = isinf(since) || (!o->distance && o->cache != PREDICTOR_WARM);
-        r->lost = none ? 1 : predictor_lost(p->chip, since, written * since, same);
+        const double copied = none && o->copied ? o->copied(o->user, r->begin) : 0;
+        r->lost = copied > 0 ? predictor_copied(p->chip, copied, o->is_first)
+                  : none     ? 1
+                             : predictor_lost(p->chip, since, written * since, same);
         lost += r->lost * each[i] / bytes;
-        f->is_asked |= r->lost > 0;
         p->range[i] = (struct prediction_range){r->begin, each[i], r->is_written};
     }
     /* what comes to an L2 that is not full replaces nothing */
@@ -862,12 +948,9 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
         f->dirty = fmax(f->dirty, min_of(p->chip->l2_flushed_dirty, most));
     }
     for (int i = 0; i < f->n; i++) {
-        double times = 32 * f->range[i].requests * all / each[i];
-        f->range[i].fetched =
-            predictor_fetched(p->chip, (double)f->range[i].n_sectors, (double)f->range[i].n_pairs,
-                              (double)f->range[i].n_lines);
-        f->range[i].cold = f->range[i].lost * (times > 1 ? 1 / times : 1);
-        f->range[i].late = f->range[i].lost * (times > resident ? resident / times : 1);
+        struct predictor_range *r = &f->range[i];
+        find_cold(p, r, each[i], all, one->done, read_too_late(p, r, chunk_bytes, written, alone));
+        f->is_asked |= r->late > 0;
     }
 }
 
@@ -959,6 +1042,7 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
         free(p.footprint.range[i].touched);
         free(p.footprint.range[i].by);
         free(p.footprint.range[i].sectors);
+        free(p.footprint.range[i].chunk);
     }
     if (why) {
         prediction_close(out);

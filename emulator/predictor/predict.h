@@ -83,6 +83,9 @@ struct predictor_options {
     /* Bytes touched since a mean byte of the allocation that begins there was, without the launch's own; INFINITY: L2
      * has none of it. NULL: `cache` says it for all. */
     double (*distance)(void *user, uint64_t begin);
+    /* Bytes that the host has copied since the last launch, if it alone has filled the allocation that begins there; else 0.
+     * NULL: it copied nothing. */
+    double (*copied)(void *user, uint64_t begin);
     void *user;
     void (*progress)(void *progress_user, double share); /* now and then; may be NULL */
     void *progress_user;
@@ -99,6 +102,10 @@ int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kern
  * smaller if the same SM reads a line again, because L2 keeps a line twice where SMs of both its halves read it
  * (microbenchmark footprint). A written line is kept once (J). */
 double predictor_lost(const struct predictor_chip *c, double bytes, double written, bool same_sm);
+
+/* The share of data copied from the host that L2 lacks, if so many bytes were copied (microbenchmark habits, vectors). Before
+ * a process's first launch L2 is empty and takes all that fits (first launches of freeze 3 of programs). */
+double predictor_copied(const struct predictor_chip *c, double bytes, bool is_first);
 
 /* Bytes that the sectors touched by one place take in L2. It keeps a place for the whole line: where single sectors are
  * touched here and there, nothing else of their lines is used (microbenchmark patterns, gather). Where a line has two or

@@ -304,6 +304,8 @@ struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, stru
                            const struct sass_effect *e);
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e);
+/* When memory's place is known for an access that begins at `at`. */
+uint64_t sm_walk(const struct machine *m, struct sm *s, uint64_t at);
 /* The same of atomics on global memory (atomic_path.c). */
 struct sm_access sm_atomic(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e);

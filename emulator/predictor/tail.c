@@ -23,6 +23,8 @@ void tail_fill(double *cycles, uint64_t n) {
 struct share_of_place {
     double at, left[SM_CTAS];
     int n;
+    double end; /* when its next cluster ends; INFINITY: it has none */
+    int next;   /* which one that is */
 };
 
 /* The speed of the i-th of n clusters on a place: of three or more, the oldest is fastest and the youngest slowest. */
@@ -36,15 +38,14 @@ static void pass(const struct tail *t, struct share_of_place *s, double to) {
     s->at = to;
 }
 
-/* When the next cluster of this place ends, and which one. */
-static double next_end(const struct tail *t, const struct share_of_place *s, int *which) {
-    double first = INFINITY;
-    *which = 0;
+/* When the next cluster of this place ends, and which one: to be called when its clusters have changed. */
+static void find_next(const struct tail *t, struct share_of_place *s) {
+    s->end = INFINITY;
+    s->next = 0;
     for (int i = 0; i < s->n; i++) {
         double end = s->at + s->left[i] / share_of(t, i, s->n);
-        if (end < first) first = end, *which = i;
+        if (end < s->end) s->end = end, s->next = i;
     }
-    return first;
 }
 
 static double to_do(const struct tail *t, const struct share_of_place *s, double at) {
@@ -61,14 +62,13 @@ static struct share_of_place *next_place(const struct tail *t, struct share_of_p
                                          const double *rank) {
     struct share_of_place *best = NULL;
     double first = INFINITY, least = INFINITY;
-    int which;
-    for (uint64_t j = 0; j < t->places; j++) first = fmin(first, next_end(t, &s[j], &which));
+    for (uint64_t j = 0; j < t->places; j++) first = s[j].end < first ? s[j].end : first;
     if (first == INFINITY) return NULL;
     const double until = first + fmax(t->together, t->chip->cta_ends_apart * first);
     for (uint64_t j = 0; j < t->places; j++)
-        if (next_end(t, &s[j], &which) <= until) least = fmin(least, to_do(t, &s[j], first));
+        if (!t->packs && s[j].end <= until) least = fmin(least, to_do(t, &s[j], first));
     for (uint64_t j = 0; j < t->places; j++) {
-        if (next_end(t, &s[j], &which) > until) continue;
+        if (s[j].end > until) continue;
         if (!t->packs && to_do(t, &s[j], first) > least + until - first) continue;
         if (!best || rank[j] < rank[best - s]) best = &s[j];
     }
@@ -139,23 +139,27 @@ void tail_pair(const struct predictor_chip *c, double *cycles, uint64_t n, uint6
 double tail_end(const struct tail *t, double *ends) {
     struct share_of_place *s = heap_zeroed(t->places, sizeof *s);
     double *rank = heap_zeroed(t->places, sizeof *rank), end = 0;
-    for (uint64_t j = 0; j < t->places; j++) rank[j] = gpc_rank(t->chip, j, t->places);
+    for (uint64_t j = 0; j < t->places; j++) {
+        rank[j] = gpc_rank(t->chip, j, t->places);
+        s[j].end = INFINITY;
+    }
     for (uint64_t k = 0;; k++) {
         bool more = k < t->n;
         if (more && k < t->places * (uint64_t)t->resident) {
             struct share_of_place *to = &s[tail_place(t->chip, k, t->n, t->places, t->resident)];
             to->left[to->n++] = t->cycles[k];
+            find_next(t, to);
             continue;
         }
         struct share_of_place *next = next_place(t, s, rank);
-        int which;
         if (!next) break;
-        pass(t, next, next_end(t, next, &which));
+        pass(t, next, next->end);
         end = fmax(end, next->at);
         if (ends) ends[next - s] = next->at;
         next->n--;
-        for (int i = which; i < next->n; i++) next->left[i] = next->left[i + 1];
+        for (int i = next->next; i < next->n; i++) next->left[i] = next->left[i + 1];
         if (more) next->left[next->n++] = t->cycles[k] + t->launch;
+        find_next(t, next);
     }
     free(s);
     free(rank);

@@ -19,13 +19,27 @@ static struct l2_allocation *find(const struct l2 *l, uint64_t begin) {
 
 void l2_turn(struct l2 *l) { l->turn++; }
 
-void l2_touch(struct l2 *l, uint64_t begin, double bytes, double group) {
+static struct l2_allocation *found(struct l2 *l, uint64_t begin) {
     struct l2_allocation *a = find(l, begin);
-    if (is_small(a, bytes)) return;
-    if (!a) {
-        l->at = heap_grown(l->at, (size_t)(l->n + 1) * sizeof *l->at);
-        a = &l->at[l->n++];
-    }
+    if (a) return a;
+    l->at = heap_grown(l->at, (size_t)(l->n + 1) * sizeof *l->at);
+    return &l->at[l->n++];
+}
+
+void l2_copy(struct l2 *l, uint64_t begin, double bytes) {
+    l->copied += bytes;
+    if (!isfinite(l2_distance(l, begin)))
+        *found(l, begin) = (struct l2_allocation){.begin = begin, .group = INFINITY};
+}
+
+double l2_copied(const struct l2 *l, uint64_t begin) {
+    const struct l2_allocation *a = find(l, begin);
+    return a && isinf(a->group) ? l->copied : 0;
+}
+
+void l2_touch(struct l2 *l, uint64_t begin, double bytes, double group) {
+    if (is_small(find(l, begin), bytes)) return;
+    struct l2_allocation *a = found(l, begin);
     *a = (struct l2_allocation){.begin = begin, .bytes = bytes, .group = group, .turn = l->turn};
 }
 

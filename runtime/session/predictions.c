@@ -78,6 +78,11 @@ static double distance(void *user, uint64_t begin) {
     return l2_distance(&s->l2, begin);
 }
 
+static double copied(void *user, uint64_t begin) {
+    const struct session *s = user;
+    return l2_copied(&s->l2, begin);
+}
+
 /* Managed and mapped memory that no launch has touched yet comes from the host, page by page. */
 static const char *comes_from_host(const struct session *s, const struct prediction *p) {
     for (int i = 0; asks_each(s) && i < p->n_ranges; i++)
@@ -97,6 +102,7 @@ static void note_touched(struct session *s, const struct launch_prediction *at) 
     for (int i = 0; i < p->n_ranges; i++) all += p->range[i].bytes;
     for (int i = 0; i < p->n_ranges; i++)
         l2_touch(&s->l2, p->range[i].begin, p->range[i].bytes, all);
+    s->l2.copied = 0;
 }
 
 /* Does L2 hold about as much of what the launch touches as it did then? */
@@ -105,17 +111,32 @@ static bool finds_alike(const struct session *s, const struct launch_prediction 
     for (int i = 0; asks_each(s) && i < at->p.n_ranges; i++) {
         double now = fmin(most, l2_distance(&s->l2, at->p.range[i].begin));
         if (fabs(now - fmin(most, at->shape.distance[i])) > alike) return false;
+        if (fabs(l2_copied(&s->l2, at->p.range[i].begin) - at->shape.copied[i]) > alike)
+            return false;
     }
     return true;
 }
 
 /* Its data may be the work of a launch that was too long to run. Kernels that do the same with any data don't mind. */
+static bool depends_on_data(const struct kernel *k) {
+    const struct sass_kernel *code = sass_find(k->predictions->predictor.module, k->name);
+    return code && sass_depends_on_data(code);
+}
+
+void predictions_changed(struct session *s, uint64_t begin) {
+    for (struct kernel *k = s->kernels; k; k = k->next)
+        for (int n = 0; n < predictions_count(k); n++) {
+            struct launch_prediction *at = &k->predictions->at[n];
+            for (int i = 0; i < at->p.n_ranges; i++)
+                at->shape.is_changed |= at->p.range[i].begin == begin;
+        }
+}
+
 static const char *lacks_data(const struct session *s, const struct kernel *k,
                               const struct emu_grid *g) {
     const int launch = stale_of(&s->stale, s->memory, g);
     if (launch < 0) return NULL;
-    const struct sass_kernel *code = sass_find(k->predictions->predictor.module, k->name);
-    if (!code || !sass_depends_on_data(code)) return NULL;
+    if (!depends_on_data(k)) return NULL;
     return reason_as(STATUS_COUNTERS,
                      "the predictor: what it does depends on data of launch %d, which was too long "
                      "to run here (--max-instructions)",
@@ -145,6 +166,7 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
                                         .prints_first = asks_each(s) && !s->has_printed,
                                         .unknown_data = out->shape.is_unknown,
                                         .distance = asks_each(s) ? distance : NULL,
+                                        .copied = asks_each(s) ? copied : NULL,
                                         .user = s};
     c->predictor.limit_s = limit_s;
     why = predictor_grid(&c->predictor, k->name, g, &o, &out->p);
@@ -153,8 +175,10 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     out->is_there = !why;
     out->shape.prints_first = out->p.prints && o.prints_first;
     s->has_printed |= out->p.prints;
-    for (int i = 0; i < out->p.n_ranges; i++)
+    for (int i = 0; i < out->p.n_ranges; i++) {
         out->shape.distance[i] = l2_distance(&s->l2, out->p.range[i].begin);
+        out->shape.copied[i] = l2_copied(&s->l2, out->p.range[i].begin);
+    }
     return why;
 }
 
@@ -219,20 +243,19 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     s->set_bytes = 0;
     for (int i = 0; i < c->n; i++)
         if (is_like(&c->at[i].shape, g, cache, arguments, is_unknown) &&
-            finds_alike(s, &c->at[i])) {
+            finds_alike(s, &c->at[i]) && !(c->at[i].shape.is_changed && depends_on_data(k))) {
             note_touched(s, &c->at[i]);
             return i;
         }
     c->at = heap_grown(c->at, (size_t)(c->n + 1) * sizeof *c->at);
     struct launch_prediction *at = &c->at[c->n];
-    *at = (struct launch_prediction){
-        .shape = {
-            .shared_bytes = g->shared_bytes,
-            .cache = cache,
-            .arguments = arguments,
-            .is_unknown = is_unknown,
-            .is_first = asks_each(s) && !launches_before(s) && !s->was_set,
-        }};
+    *at = (struct launch_prediction){.shape = {
+                                         .shared_bytes = g->shared_bytes,
+                                         .cache = cache,
+                                         .arguments = arguments,
+                                         .is_unknown = is_unknown,
+                                         .is_first = asks_each(s) && !launches_before(s),
+                                     }};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);
     memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);

@@ -15,12 +15,18 @@ struct prediction_shape {
     uint64_t arguments; /* a hash of them; 0: any */
     bool is_first;      /* the process has run nothing before it */
     bool prints_first;  /* it is the first of the process that prints */
+    bool is_changed;    /* the host has changed data since that it touches */
     bool is_unknown;    /* its data depends on a launch that did not run (stale.h) */
     double distance[PREDICTION_RANGES]; /* of the allocations that it touches, in L2 (l2.h) */
+    double copied[PREDICTION_RANGES];   /* bytes copied from the host to them alone (l2.h) */
 };
 
 /* Before the launch, whose memory stays as it is: its number among the kernel's predictions. */
 int predictions_make(struct session *s, struct kernel *k, const struct emu_grid *g);
+
+/* The host changes data of the allocation that begins there: a later launch that does what data says is not like earlier
+ * ones. */
+void predictions_changed(struct session *s, uint64_t begin);
 
 /* Notes as unknown what the launch writes that was predicted as this number. False: the prediction doesn't say. */
 bool predictions_unknown(struct session *s, const struct kernel *k, int number, int launch);

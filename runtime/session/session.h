@@ -95,7 +95,6 @@ struct session {
         n_unchosen;            /* launches that session_chooses() was asked for; that it left out */
     double seconds, predict_s; /* in launches; work of predictions */
     uint64_t sass_work;        /* of counting machine code */
-    bool was_set;              /* a memset ran */
     bool has_printed;          /* a launch that was predicted calls vprintf */
     uint64_t set_bytes;        /* that memsets wrote since the last launch */
     struct l2 l2;              /* of predicted launches */

@@ -3,6 +3,8 @@
 #include "cudart.h"
 #include "guard.h"
 
+#include "runtime/session/predictions.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +232,7 @@ static void came_from_host(struct session *s, const void *to, size_t bytes) {
         return;
     }
     s->set_bytes = 0;
+    l2_copy(&s->l2, allocation_of(s, to), (double)bytes);
 }
 
 cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
@@ -251,6 +254,8 @@ cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t by
         s->settings.puts_off && !repeat_writes(&s->repeat, all) && !memcmp(there, here, bytes);
     if (!same && on_device(s, to, 1)) session_before_write(s, to, bytes);
     if (on_device(s, to, 1)) came_from_host(s, to, bytes);
+    if (on_device(s, to, 1) && memcmp(there, here, bytes))
+        predictions_changed(s, allocation_of(s, to));
     memmove(there, here, bytes);
     emu_memory_written(s->memory, (uint64_t)(uintptr_t)to, bytes);
     return launch_late_fault(s);
@@ -264,7 +269,6 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
         return check_freed(s, to, "sets") ? cudaErrorInvalidValue : refuse(s, what, to);
     }
     s->set_bytes += bytes;
-    s->was_set = true;
     stale_copy(&s->stale, s->memory, (uint64_t)(uintptr_t)to, 0, bytes);
     l2_turn(&s->l2);
     l2_touch(&s->l2, allocation_of(s, to), (double)bytes, (double)bytes);
@@ -274,6 +278,7 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
     if (emu_memory_is_filled(s->memory, at, value, bytes) &&
         !repeat_writes(&s->repeat, (struct repeat_span){at, at + bytes}))
         return cudaSuccess;
+    predictions_changed(s, allocation_of(s, to));
     struct change c = {s, "set", to, NULL, bytes, value};
     if (is_hidden(s, to))
         change(c);

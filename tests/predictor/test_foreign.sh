@@ -46,6 +46,9 @@ mkdir "$dir/some/lib" && echo '#define ONE 1' > "$dir/some/lib/one.h"
 printf '%s\n' '#include "one.h"' 'int one = ONE;' >> "$dir/some/6.cu"
 check "every k-th program that needs nothing else" bash -c "
     EACH=2 python3 $foreign build '$dir/few' '$dir/some' && [ \"\$(ls '$dir/few/bin' | tr '\n' ' ')\" = 'some-4 some-6 ' ]"
+printf '%s\n' '{"program": "some-2", "launch": 0}' '{"program": "other-1", "launch": 0}' > "$dir/only.jsonl"
+check "the programs of a file of predictions" bash -c "
+    ONLY='$dir/only.jsonl' python3 $foreign build '$dir/only' '$dir/some' && [ \"\$(ls '$dir/only/bin')\" = some-2 ]"
 cat > "$dir/unknown.cu" << 'EOF'
 enum { N = 64 * 256 };
 __global__ void make(float *x, int n) {

@@ -8,7 +8,7 @@
                                             the sums that build/run quotes into that file
 
 With EACH=N build takes some N programs of each folder: of those that launch a kernel and need no other library, managed
-memory or textures, in alphabetic order, every k-th from the k/2-th on.
+memory or textures, in alphabetic order, every k-th from the k/2-th on. With ONLY=PREDICTED it builds the programs that this file predicts.
 
 A program runs without arguments, in WORK/at/PROGRAM, which is its source's folder where there is one, or that folder's parent if
 it is called src. JOBS programs at a time
@@ -99,8 +99,20 @@ def with_headers(folder):
     return [at for at in inside if os.path.isdir(at) and any(n.endswith((".h", ".cuh", ".hpp")) for n in os.listdir(at))]
 
 
+def name_of(suite, folder, source):
+    return suite + "-" + re.sub(r"[^A-Za-z0-9]+", "-", os.path.splitext(os.path.relpath(source, folder))[0])
+
+
+def is_wanted(name):
+    only = os.environ.get("ONLY")
+    if not only:
+        return True
+    with opened(only) as f:
+        return name in {json.loads(line)["program"] for line in f}
+
+
 def compile_one(work, suite, folder, source):
-    name = suite + "-" + re.sub(r"[^A-Za-z0-9]+", "-", os.path.splitext(os.path.relpath(source, folder))[0])
+    name = name_of(suite, folder, source)
     program, at = os.path.join(work, "bin", name), os.path.dirname(source)
     others = other_sources(source)
     common = [f"-I{p}" for p in (at, os.path.dirname(at), *with_headers(folder))]
@@ -123,7 +135,7 @@ def compile_one(work, suite, folder, source):
 def build(work, folders):
     os.makedirs(os.path.join(work, "bin"), exist_ok=True)
     every = [(work, os.path.basename(os.path.abspath(f)), os.path.abspath(f), s) for f in folders for s in chosen(f)]
-    done = in_parallel(lambda a: compile_one(*a), every)
+    done = in_parallel(lambda a: compile_one(*a), [a for a in every if is_wanted(name_of(*a[1:]))])
     for name, why in done:
         if why:
             print(f"{name}: {why[:140]}")

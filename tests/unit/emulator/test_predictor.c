@@ -78,8 +78,8 @@ static uint32_t fake_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
 static int lane_bytes = 2; /* that each of 32 lanes stores to four sectors: 4 are all of them */
 static uint64_t sectors_apart = 1; /* of one line, or 4: of lines of their own */
 static uint32_t fake_sectors(const struct sass_effect *e, uint64_t sector[64]) {
-    (void)e;
-    for (uint64_t i = 0; i < 4; i++) sector[i] = i * sectors_apart;
+    const bool is_next = strstr(text[e->inst->pc / 16], "+0x20") != NULL;
+    for (uint64_t i = 0; i < 4; i++) sector[i] = i * sectors_apart + is_next;
     return 4;
 }
 static const struct predictor_front front = {.next = fake_next,
@@ -442,6 +442,7 @@ static double cycles_at(bool is_first) {
     struct machine m;
     open_sm(&m, 1, 1, 0);
     m.is_first = is_first;
+    m.sm[0].n_ways = 4;
     return (double)active_cycles(&m);
 }
 
@@ -461,23 +462,34 @@ static void new_code_comes_from_memory(void **state) {
     assert_true(fabs(more[1] - more[0] - chip.code_first_latency) < 0.3 * chip.code_first_latency);
 }
 
-/* In the first launch an SM's first access finds where memory lies, and each one takes longer. */
+/* What the first launch of a process takes longer, of accesses one after the other. */
+static double first_launch_takes(int n, const char *const access[], enum sass_memory memory) {
+    n_inst = 0;
+    for (int i = 0; i < n; i++) {
+        struct sass_inst *l = add(access[i], SASS_PIPE_LSU, 2);
+        l->memory = memory;
+        l->write_barrier = 0;
+        l->wait_mask = 1; /* of the one before */
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5)->wait_mask = 1;
+    return cycles_at(true) - cycles_at(false);
+}
+
+/* In the first launch an SM's first load or atomic finds where memory lies, and each new pair of sectors takes longer. */
 static void first_accesses_find_their_pages(void **state) {
     (void)state;
-    double more[2];
-    for (int loads = 1; loads <= 2; loads++) {
-        n_inst = 0;
-        for (int i = 0; i < loads; i++) {
-            struct sass_inst *l = add("LDG.E.STRONG.GPU R1, [R2.64]", SASS_PIPE_LSU, 2);
-            l->memory = SASS_LDG;
-            l->write_barrier = 0;
-            l->wait_mask = 1; /* of the one before */
-        }
-        add("EXIT", SASS_PIPE_BRANCH, 5)->wait_mask = 1;
-        more[loads - 1] = cycles_at(true) - cycles_at(false);
-    }
-    assert_true(fabs(more[0] - chip.l2_first - chip.l2_first_walk) < 2);
-    assert_true(fabs(more[1] - more[0] - chip.l2_first) < 2);
+    const char *const past_l1[] = {"LDG.E.STRONG.GPU R1, [R2.64]", "LDG.E.STRONG.GPU R1, [R2.64]"},
+                      *const pair[] = {"LDG.E R1, [R2.64]", "LDG.E R1, [R2.64+0x20]"},
+                      *const atomic[] = {"ATOMG.E.ADD.STRONG.GPU PT, R1, [R2.64], R4"},
+                      *const store[] = {"STG.E [R2.64], R1"};
+    const double one = first_launch_takes(1, past_l1, SASS_LDG),
+                 two = first_launch_takes(2, past_l1, SASS_LDG);
+    assert_true(fabs(one - chip.l2_first - chip.l2_first_walk) < 2);
+    assert_true(fabs(two - one - chip.l2_first) < 2);
+    assert_true(fabs(first_launch_takes(1, atomic, SASS_ATOMG) - chip.l2_first_walk) < 2);
+    assert_true(fabs(first_launch_takes(1, store, SASS_STG)) < 2);
+    sectors_apart = 2; /* the second load wants the others of four pairs */
+    assert_true(fabs(first_launch_takes(2, pair, SASS_LDG) - one) < 2);
 }
 
 /* Stores to one place of local memory, then a load: when L2 has taken the stores. */
@@ -1244,6 +1256,19 @@ static void l2_keeps_whole_lines(void **state) {
     assert_true(predictor_kept(1000, 250) == 32 * 1000.0);
 }
 
+/* The more the host copies, the less of it L2 has. */
+static void copies_leave_a_part(void **state) {
+    (void)state;
+    const double mib = 1 << 20, doubling = chip.l2_copied_doubling;
+    assert_true(predictor_copied(&chip, 2 * mib, false) == chip.l2_copied);
+    assert_true(fabs(predictor_copied(&chip, 8 * mib, false) - chip.l2_copied - 2 * doubling) <
+                1e-9);
+    assert_true(predictor_copied(&chip, 8 * mib, true) == 0);
+    assert_true(predictor_copied(&chip, 1024 * mib, true) == 1);
+    assert_true(predictor_copied(&chip, 1024 * mib, false) == 1 &&
+                predictor_copied(&chip, 1, false) == 0);
+}
+
 /* DRAM gives pairs of sectors, and single ones more slowly. */
 static void dram_gives_pairs(void **state) {
     (void)state;
@@ -1498,6 +1523,7 @@ int main(void) {
         cmocka_unit_test(seats_of_an_idle_chip),
         cmocka_unit_test_setup(written_lines_are_kept_once, read_chip),
         cmocka_unit_test(l2_keeps_whole_lines),
+        cmocka_unit_test_setup(copies_leave_a_part, read_chip),
         cmocka_unit_test_setup(dram_gives_pairs, read_chip),
         cmocka_unit_test_setup(the_elder_ends_first, read_chip),
         cmocka_unit_test(ctas_are_dealt_to_gpcs),
