@@ -103,6 +103,10 @@ static void flags(void **state) {
         FLAG("", "st.volatile.global.u32", "ld.volatile.global.u32"),
         FLAG("membar.cta;", "st.volatile.global.u32", "ld.volatile.global.u32"),
         FLAG("", "st.relaxed.gpu.global.u32", "ld.acquire.gpu.global.u32"),
+        /* a flag inside the block is no fence */
+        FLAG(".shared .align 4 .b8 q[4]; st.release.cta.shared.u32 [q], %r2;"
+             "ld.acquire.cta.shared.u32 %r4, [q];",
+             "st.relaxed.gpu.global.u32", "ld.acquire.gpu.global.u32"),
     };
     static const char *const right[] = {
         FLAG("membar.gl;", "st.volatile.global.u32", "ld.volatile.global.u32"),

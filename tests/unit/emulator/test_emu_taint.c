@@ -149,6 +149,9 @@ static void local_arrays(void **state) {
     static const char *const clean[] = {
         LOCAL("ld.local.u32 %r8, [d];" STORE("%r8")),
         LOCAL("ld.local.u32 %r8, [d+4];"),
+        /* a store of what nothing wrote leaves nothing for the next load */
+        LOCAL("ld.local.u32 %r8, [d+4]; st.local.u32 [d+8], %r8; @%p2 st.local.u32 [d+12], %r0;"
+              "ld.local.u32 %r9, [d+12]; @%p2 " STORE("%r9")),
         LOCAL(
             "st.local.v2.u32 [d+8], {%r0, %r0}; ld.local.v4.u32 {%r8, %r9, %r10, %r11}, [d];" STORE(
                 "%r10")),
