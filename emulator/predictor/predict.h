@@ -103,9 +103,8 @@ int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kern
  * (microbenchmark footprint). A written line is kept once (J). */
 double predictor_lost(const struct predictor_chip *c, double bytes, double written, bool same_sm);
 
-/* The share of data copied from the host that L2 lacks, if so many bytes were copied (microbenchmark habits, vectors). Before
- * a process's first launch L2 is empty and takes all that fits (first launches of freeze 3 of programs). */
-double predictor_copied(const struct predictor_chip *c, double bytes, bool is_first);
+/* The share of data copied from the host that L2 lacks, if so many bytes were copied (microbenchmark habits, vectors). */
+double predictor_copied(const struct predictor_chip *c, double bytes);
 
 /* Bytes that the sectors touched by one place take in L2. It keeps a place for the whole line: where single sectors are
  * touched here and there, nothing else of their lines is used (microbenchmark patterns, gather). Where a line has two or

@@ -1260,13 +1260,9 @@ static void l2_keeps_whole_lines(void **state) {
 static void copies_leave_a_part(void **state) {
     (void)state;
     const double mib = 1 << 20, doubling = chip.l2_copied_doubling;
-    assert_true(predictor_copied(&chip, 2 * mib, false) == chip.l2_copied);
-    assert_true(fabs(predictor_copied(&chip, 8 * mib, false) - chip.l2_copied - 2 * doubling) <
-                1e-9);
-    assert_true(predictor_copied(&chip, 8 * mib, true) == 0);
-    assert_true(predictor_copied(&chip, 1024 * mib, true) == 1);
-    assert_true(predictor_copied(&chip, 1024 * mib, false) == 1 &&
-                predictor_copied(&chip, 1, false) == 0);
+    assert_true(predictor_copied(&chip, 2 * mib) == chip.l2_copied);
+    assert_true(fabs(predictor_copied(&chip, 8 * mib) - chip.l2_copied - 2 * doubling) < 1e-9);
+    assert_true(predictor_copied(&chip, 1024 * mib) == 1 && predictor_copied(&chip, 1) == 0);
 }
 
 /* DRAM gives pairs of sectors, and single ones more slowly. */
