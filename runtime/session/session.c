@@ -492,10 +492,10 @@ static enum fault put_off(struct session *s, struct kernel *k, const struct emu_
     for (int a = 0; a < g->n_args; a++) bytes += g->arg_bytes[a];
     struct put_off *p = calloc(1, sizeof *p + bytes);
     if (!p) return FAULT_MEMORY;
-    p->s = s, p->k = k, p->key = key, p->row = -1, p->number = s->n_launches, p->grid = *g;
+    p->s = s, p->k = k, p->key = key, p->row = -1, p->number = s->n_launches++, p->grid = *g;
     if (repeat_is_known(&s->repeat, key)) {
         struct launch *l = session_add_launch(k), *before = l;
-        if (!l) return FAULT_MEMORY;
+        if (!l) return s->n_launches--, FAULT_MEMORY;
         while (before == l || before->key != key) before--;
         *l = *before;
         l->seconds = 0;
@@ -509,7 +509,6 @@ static enum fault put_off(struct session *s, struct kernel *k, const struct emu_
         p->grid.arg[a] = at;
     }
     s->n_skipped++;
-    s->n_launches++;
     repeat_put_off(&s->repeat, key, run_put_off, p);
     return FAULT_NONE;
 }
