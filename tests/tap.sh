@@ -3,7 +3,9 @@
 #   check NAME COMMAND...          passes if the command succeeds; its output is shown if it fails
 #   status NAME N COMMAND...       passes if it exits with N and writes exactly one line to stderr
 #   skip NAME REASON
-#   needs_grader NAME              ends the script with a skip where nothing can be graded: without nvcc, bubblewrap or numpy
+#   needs_nvcc NAME, needs_nvdisasm NAME
+#                                  end the script with a skip where there is no such program
+#   needs_grader NAME              the same where nothing can be graded: without nvcc, bubblewrap or numpy
 #   full_disk NAME COMMAND...    status 5 with $full, a path that no byte can be written to
 #   later check NAME COMMAND...    any of these beside others, as many at a time as there are cores. What is run must not share
 #                                  files; `together`, and tap_done too, waits for them and reports each in its turn
@@ -53,10 +55,14 @@ skip() {
     echo "ok $tap_n - $1 # SKIP $2"
 }
 
+needs_nvcc() { command -v "${NVCC:-nvcc}" > /dev/null || { skip "$1" "no nvcc here"; tap_done; }; }
+needs_nvdisasm() {
+    ls .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm > /dev/null 2>&1 || { skip "$1" "no nvdisasm: make setup"; tap_done; }
+}
 needs_grader() {
     local why=
-    if ! command -v "${NVCC:-nvcc}" > /dev/null; then why="no nvcc here"
-    elif ! command -v bwrap > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc /proc true 2> /dev/null; then
+    needs_nvcc "$1"
+    if ! command -v bwrap > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc /proc true 2> /dev/null; then
         why="no bubblewrap, or no namespaces for it: make setup"
     elif ! "${PYTHON:-.venv/bin/python}" -c 'import numpy' 2> /dev/null; then why="no numpy in .venv; make setup installs it"
     fi

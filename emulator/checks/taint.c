@@ -19,6 +19,12 @@ static void make_room(struct emu_warp *w) {
 }
 
 enum { FROM_SHARED, FROM_GLOBAL, FROM_LOCAL, FROM_ABSENT }; /* what taints: taint_from */
+static const struct {
+    enum emu_report_kind kind;
+    const char *memory;
+} sources[] = {[FROM_SHARED] = {EMU_UNINITIALISED, "shared"},
+               [FROM_GLOBAL] = {EMU_UNINITIALISED_GLOBAL, "global"},
+               [FROM_LOCAL] = {EMU_UNINITIALISED_LOCAL, "local"}};
 
 /* i's destination will take pending_taint. */
 static void taint(struct emu_warp *w, const struct emu_inst *i, uint8_t from) {
@@ -133,7 +139,7 @@ void emu_local_check(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
     uint16_t lacks[8][EMU_LANES] = {{0}}, any = 0;
     EMU_EACH_LANE(l, mask) {
         if (addr[l] + bytes > arrays) continue;
-        uint16_t *written = &w->local_written[(arrays + 15) / 16 * l + addr[l] / 16];
+        uint16_t *written = &w->local_written[emu_local_words(w->block->kernel) * l + addr[l] / 16];
         const uint32_t bits = ((1u << bytes) - 1) << addr[l] % 16, lacking = bits & ~*written;
         if (what & EMU_WRITE) *written |= (uint16_t)bits;
         for (unsigned k = 0; k < i->vec; k++) {
@@ -284,15 +290,9 @@ static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, co
                    "%s",
                    lanes, what);
     else
-        emu_report(w->taint_from == FROM_GLOBAL  ? EMU_UNINITIALISED_GLOBAL
-                   : w->taint_from == FROM_LOCAL ? EMU_UNINITIALISED_LOCAL
-                                                 : EMU_UNINITIALISED,
-                   w, i, from,
+        emu_report(sources[w->taint_from].kind, w, i, from,
                    "lanes %08x: a value that nothing wrote, read from %s memory%s, reaches %s",
-                   lanes,
-                   w->taint_from == FROM_GLOBAL  ? "global"
-                   : w->taint_from == FROM_LOCAL ? "local"
-                                                 : "shared",
+                   lanes, sources[w->taint_from].memory,
                    w->taint_from == FROM_SHARED && w->block->took_unwritten
                        ? " (it may be a copy of global memory that nothing wrote)"
                        : "",

@@ -19,6 +19,10 @@ void emu_local_check(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
 static inline uint32_t emu_local_arrays(const struct emu_kernel *k) {
     return k->n_functions ? k->stack_at : k->local_bytes;
 }
+/* So many words of emu_warp.local_written belong to a lane. */
+static inline uint32_t emu_local_words(const struct emu_kernel *k) {
+    return (emu_local_arrays(k) + 15) / 16;
+}
 /* A shuffle took its result in these lanes from lanes that do not run it. */
 void emu_taint_absent(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes);
 /* A tainted warp has written shared memory: what it wrote of tainted values counts as not written. */

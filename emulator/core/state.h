@@ -110,9 +110,9 @@ struct emu_warp {
     uint32_t arrived, unwaited, cluster_generation; /* barrier.cluster: instructions/cluster.c */
     struct emu_passed passed;
     struct emu_vector_clock clock;
-    uint32_t (*lanes_met)
-        [EMU_LANES]; /* checks/vector_clock.c's own: up to which stamp lane l has met lane m by
-                                         a __syncwarp() of some lanes; NULL: there was none */
+    /* checks/vector_clock.c's own: [l][m] is the stamp up to which lane l has met lane m by a __syncwarp() of some lanes;
+     * NULL: there was none. */
+    uint32_t (*lanes_met)[EMU_LANES];
 };
 
 struct emu_barrier {

@@ -63,7 +63,7 @@ static struct emu_block *block_open(struct emu_cluster *c, const struct emu_laun
                       (size_t)k->local_bytes * EMU_LANES);
         if (b->shadow && emu_local_arrays(k))
             w->local_written =
-                heap_zeroed((emu_local_arrays(k) + 15) / 16 * EMU_LANES, sizeof *w->local_written);
+                heap_zeroed(emu_local_words(k) * EMU_LANES, sizeof *w->local_written);
     }
     return b;
 }
@@ -144,8 +144,7 @@ static void unwritten_rows(struct emu_warp *w) {
     emu_draw_fill(w->block->launch->unwritten, (unsigned char *)w->local_memory,
                   (size_t)k->local_bytes * EMU_LANES);
     if (w->local_written)
-        memset(w->local_written, 0,
-               (emu_local_arrays(k) + 15) / 16 * EMU_LANES * sizeof *w->local_written);
+        memset(w->local_written, 0, emu_local_words(k) * EMU_LANES * sizeof *w->local_written);
 }
 
 static void warp_begin(struct emu_warp *w) {

@@ -8,9 +8,8 @@
 struct l2_allocation {
     uint64_t begin;
     double bytes; /* touched when last */
-    double
-        group; /* all that was touched by the same launch; INFINITY: only a large copy from the host */
-    int turn; /* number of that launch */
+    double group; /* touched by the same launch in all; INFINITY: by copies from the host only */
+    int turn;     /* number of that launch */
 };
 struct l2 {
     int n, turn;

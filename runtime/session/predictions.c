@@ -117,21 +117,26 @@ static bool finds_alike(const struct session *s, const struct launch_prediction 
     return true;
 }
 
-/* Its data may be the work of a launch that was too long to run. Kernels that do the same with any data don't mind. */
 static bool depends_on_data(const struct kernel *k) {
     const struct sass_kernel *code = sass_find(k->predictions->predictor.module, k->name);
     return code && sass_depends_on_data(code);
 }
 
-void predictions_changed(struct session *s, uint64_t begin) {
+void predictions_changed(struct session *s, uint64_t begin, const void *old, const void *new,
+                         size_t bytes) {
+    bool differs = !old, compared = differs;
     for (struct kernel *k = s->kernels; k; k = k->next)
         for (int n = 0; n < predictions_count(k); n++) {
             struct launch_prediction *at = &k->predictions->at[n];
-            for (int i = 0; i < at->p.n_ranges; i++)
-                at->shape.is_changed |= at->p.range[i].begin == begin;
+            for (int i = 0; i < at->p.n_ranges; i++) {
+                if (at->p.range[i].begin != begin) continue;
+                if (!compared) differs = memcmp(old, new, bytes) != 0, compared = true;
+                at->shape.is_changed |= differs;
+            }
         }
 }
 
+/* Its data may be the work of a launch that was too long to run. Kernels that do the same with any data don't mind. */
 static const char *lacks_data(const struct session *s, const struct kernel *k,
                               const struct emu_grid *g) {
     const int launch = stale_of(&s->stale, s->memory, g);

@@ -24,9 +24,11 @@ struct prediction_shape {
 /* Before the launch, whose memory stays as it is: its number among the kernel's predictions. */
 int predictions_make(struct session *s, struct kernel *k, const struct emu_grid *g);
 
-/* The host changes data of the allocation that begins there: a later launch that does what data says is not like earlier
- * ones. */
-void predictions_changed(struct session *s, uint64_t begin);
+/* The host writes data of the allocation that begins there: `new` in place of `old`; old is NULL if they are known to
+ * differ. If they do, a later launch that does what data says is not like earlier ones. They are compared only if a launch
+ * has touched the allocation. */
+void predictions_changed(struct session *s, uint64_t begin, const void *old, const void *new,
+                         size_t bytes);
 
 /* Notes as unknown what the launch writes that was predicted as this number. False: the prediction doesn't say. */
 bool predictions_unknown(struct session *s, const struct kernel *k, int number, int launch);

@@ -254,8 +254,7 @@ cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t by
         s->settings.puts_off && !repeat_writes(&s->repeat, all) && !memcmp(there, here, bytes);
     if (!same && on_device(s, to, 1)) session_before_write(s, to, bytes);
     if (on_device(s, to, 1)) came_from_host(s, to, bytes);
-    if (on_device(s, to, 1) && memcmp(there, here, bytes))
-        predictions_changed(s, allocation_of(s, to));
+    if (on_device(s, to, 1)) predictions_changed(s, allocation_of(s, to), there, here, bytes);
     memmove(there, here, bytes);
     emu_memory_written(s->memory, (uint64_t)(uintptr_t)to, bytes);
     return launch_late_fault(s);
@@ -278,7 +277,7 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
     if (emu_memory_is_filled(s->memory, at, value, bytes) &&
         !repeat_writes(&s->repeat, (struct repeat_span){at, at + bytes}))
         return cudaSuccess;
-    predictions_changed(s, allocation_of(s, to));
+    predictions_changed(s, allocation_of(s, to), NULL, NULL, bytes);
     struct change c = {s, "set", to, NULL, bytes, value};
     if (is_hidden(s, to))
         change(c);

@@ -4,10 +4,7 @@
 # Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 unset CHIP ATTNLAB_RUN PREDICTOR_CHIP
-if ! ls .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm > /dev/null 2>&1; then
-    skip "Ada" "no nvdisasm: make setup"
-    tap_done
-fi
+needs_nvdisasm "Ada"
 
 # ---- Machine code: each image of stages 1 to 4
 same() { # STAGE IMAGE

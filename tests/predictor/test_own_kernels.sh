@@ -6,14 +6,8 @@
 unset CHIP ATTNLAB_RUN
 run=$build/run dir=$tap_dir/work
 mkdir "$dir"
-if ! command -v "${NVCC:-nvcc}" > /dev/null; then
-    skip "predictions of own kernels" "no nvcc here"
-    tap_done
-fi
-if ! ls .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm > /dev/null 2>&1; then
-    skip "predictions of own kernels" "no nvdisasm: make setup"
-    tap_done
-fi
+needs_nvcc "predictions of own kernels"
+needs_nvdisasm "predictions of own kernels"
 emulated() { "$run" --device emu --cache warm "$@"; } # managed memory is there
 says() { # PATTERN COMMAND...: its status 0, and PATTERN in what it prints
     local pattern=$1

@@ -5,14 +5,8 @@
 unset CHIP ATTNLAB_RUN
 dir=$tap_dir/work
 mkdir "$dir"
-if ! command -v "${NVCC:-nvcc}" > /dev/null; then
-    skip "reads from DRAM" "no nvcc here"
-    tap_done
-fi
-if ! ls .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm > /dev/null 2>&1; then
-    skip "reads from DRAM" "no nvdisasm: make setup"
-    tap_done
-fi
+needs_nvcc "reads from DRAM"
+needs_nvdisasm "reads from DRAM"
 cat > "$dir/reads.cu" << 'EOF2'
 __global__ void sweep(const int4 *x, int *out, int n, int times) { /* the last iterations go on where they began */
     int s = 0;

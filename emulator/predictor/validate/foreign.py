@@ -103,12 +103,14 @@ def name_of(suite, folder, source):
     return suite + "-" + re.sub(r"[^A-Za-z0-9]+", "-", os.path.splitext(os.path.relpath(source, folder))[0])
 
 
-def is_wanted(name):
+def wanted(every):
+    """Of (work, suite, folder, source): those that ONLY predicts, if it is given."""
     only = os.environ.get("ONLY")
     if not only:
-        return True
+        return every
     with opened(only) as f:
-        return name in {json.loads(line)["program"] for line in f}
+        names = {json.loads(line)["program"] for line in f}
+    return [each for each in every if name_of(*each[1:]) in names]
 
 
 def compile_one(work, suite, folder, source):
@@ -135,7 +137,7 @@ def compile_one(work, suite, folder, source):
 def build(work, folders):
     os.makedirs(os.path.join(work, "bin"), exist_ok=True)
     every = [(work, os.path.basename(os.path.abspath(f)), os.path.abspath(f), s) for f in folders for s in chosen(f)]
-    done = in_parallel(lambda a: compile_one(*a), [a for a in every if is_wanted(name_of(*a[1:]))])
+    done = in_parallel(lambda a: compile_one(*a), wanted(every))
     for name, why in done:
         if why:
             print(f"{name}: {why[:140]}")
