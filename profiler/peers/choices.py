@@ -14,6 +14,7 @@ import ctypes
 import json
 import math
 import os
+import re
 import random
 import subprocess
 import sys
@@ -93,10 +94,17 @@ def measure(args):
             torch.cuda.empty_cache()
 
 
-def expected(program, p):
-    """The ways of a problem now, the best expected first: in words, and us."""
+def chip_of(device):
+    """The file of chips/ for a device such as "NVIDIA H100 80GB HBM3": the model's times depend on the board."""
+    known = sorted(name.removesuffix(".txt") for name in os.listdir(os.path.join(ROOT, "chips")) if name.endswith(".txt"))
+    return next((chip for chip in known if re.search(rf"\b{chip}\b", device, re.I)), None)
+
+
+def expected(program, p, device):
+    """The ways of a problem now on such a device, the best expected first: in words, and us."""
     b, h, kv, sq, sk, d, causal = p
-    command = [program, "--explain", "--csv", "--device", "emu", "--batch", b, "--heads", h, "--kv-heads", kv, "--seqlen-q", sq,
+    chip = chip_of(device)
+    command = [program, "--explain", "--csv", "--device", "emu", *(["--chip", chip] if chip else []), "--batch", b, "--heads", h, "--kv-heads", kv, "--seqlen-q", sq,
                "--seqlen-k", sk, "--head-dim", d] + (["--causal"] if causal else [])
     done = subprocess.run([str(x) for x in command], capture_output=True, text=True)
     if done.returncode:
@@ -125,7 +133,7 @@ def look(args):
         us = {c["what"]: c["us"] for c in r["choices"]}
         if not us:
             continue
-        tried = [(what, expect) for what, expect in expected(program, r["problem"])[:args.tried] if what in us]
+        tried = [(what, expect) for what, expect in expected(program, r["problem"], r["device"])[:args.tried] if what in us]
         if not tried:
             lost += 1
             continue
