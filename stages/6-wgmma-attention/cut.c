@@ -62,6 +62,7 @@ static const struct speed {
     double
         no_turns; /* so much less of the tensor cores in d64-wide-causal, compiled without turns */
     double hot;   /* slower by this share where all SMs compute for long: power */
+    double hot_wide;     /* and by this one in wide tiles without a mask */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
 } speed = {
     .clock = 0.9046,
@@ -76,6 +77,7 @@ static const struct speed {
     .crowd_us = 55.82,
     .no_turns = 0.04672,
     .hot = 0.1581,
+    .hot_wide = 0.21,
     .split_clk = {0, 546.8, 1604, 3108},
 };
 
@@ -283,6 +285,17 @@ static void take_all(struct crew *c, int64_t n, double clk) {
     }
 }
 
+/* us of a launch whose CTAs compute for `us` and whose bytes take `dram_us`. Both count where they
+ * are near each other. When the first CTA has nothing left to do, DRAM has still to bring what the
+ * others' last tiles read. */
+static double with_dram(const struct crew *c, double us, double dram_us) {
+    if (!c->busy_until) return cbrt(pow(us, 3) + pow(dram_us, 3));
+    const double before = us * c->busy_until[0] / c->end, after = us - before;
+    const double share = c->busy_until[0] * c->n / c->work;
+    return cbrt(pow(before, 3) + pow(share * dram_us, 3)) +
+           cbrt(pow(after, 3) + pow((1 - share) * dram_us, 3));
+}
+
 /* Clocks of tile q of a head, or of a part of it. */
 static double tile_clk(const struct attention *a, const struct chip *chip, const struct cut *c,
                        int64_t q, int parts) {
@@ -351,8 +364,9 @@ static void estimate(const struct attention *a, const struct chip *chip, struct 
     }
     c->fill = crew.work / (crew.end * crew.n);
     double us = crew.end / (speed.clock * chip->clock_mhz);
-    us *= 1 + speed.hot * c->fill * us / (us + 50);
-    us = cbrt(us * us * us + pow(dram_us(a, chip, c), 3)); /* near each other both count */
+    const double hot = c->shape == SHAPE_WIDE && !causal ? speed.hot_wide : speed.hot;
+    us *= 1 + hot * c->fill * us / (us + 50);
+    us = with_dram(&crew, us, dram_us(a, chip, c));
     const struct shape_speed *s = speed_of(a, c->shape);
     const double at_once = (double)crew.n / cut_tiles(a, c->shape, c->pack);
     const double rows = (double)a->batch * a->heads * a->seqlen_q * (at_once < 1 ? at_once : 1);
