@@ -55,18 +55,21 @@ struct predictor_range {
     uint64_t n_by;      /* such bits */
     uint64_t *sectors;  /* that one place touched: a bit each */
     uint64_t n_sectors; /* such bits */
-    uint64_t n_lines;   /* lines of L2 with such bits */
-    uint64_t n_pairs;   /* pairs of sectors: what DRAM gives at once */
-    double fetched;     /* what DRAM's time for a sector is multiplied by */
-    uint64_t n_fresh;   /* sectors that were read before anything was stored to them */
-    double requests;    /* sectors that were read */
+    uint64_t *written;  /* and those that it stored */
+    uint64_t n_written;
+    uint64_t n_lines;    /* lines of L2 with such bits */
+    uint64_t n_pairs;    /* pairs of sectors: what DRAM gives at once */
+    double fetched;      /* what DRAM's time for a sector is multiplied by */
+    uint64_t n_fresh;    /* sectors that were read before anything was stored to them */
+    double requests;     /* sectors that were read, */
+    double new_requests; /* and those of them that the SM had not asked for shortly before */
     double stored, stored_first; /* sectors that were stored; of these, those not touched before */
     struct predictor_chunk *chunk;
     uint64_t n_chunks, n_visits;
     double after[AGES]; /* reads by the age of their chunk */
     double lost;        /* share that L2 does not have when the launch begins */
-    double cold;
-    double late; /* share of its requests that wait for DRAM, whichever SM asked first */
+    double cold;        /* share of new requests that DRAM answers, */
+    double late;        /* and that wait for DRAM, whichever SM asked first */
     bool is_written;
 };
 struct footprint {
@@ -114,6 +117,8 @@ struct predictor_run {
     double skipped;          /* work that finding them took */
     struct seat *seat;       /* n_places x resident */
     uint64_t *looked;        /* n_places: up to when the seats' work is known */
+    uint64_t *asked;         /* for each SM n_asked sectors, each + 1, that it asked for last */
+    uint64_t n_asked;        /* its share of what L2 holds */
     const double *speed;     /* of each of k clusters on a place; of a full one: 1 */
     double *cycles;          /* the work of each cluster; 0: it was not simulated */
     double *end;             /* of each place of the chip's: when its last cluster ended */
@@ -270,8 +275,16 @@ static uint32_t visit(struct footprint *f, struct predictor_range *r, uint64_t a
     return c->age < AGES ? c->age : AGES - 1;
 }
 
+/* Has the SM asked for this sector shortly before? Then L2 has it. Afterwards it has. */
+static bool asked_again(struct predictor_run *r, uint64_t sector) {
+    uint64_t *last = &r->asked[(uint64_t)r->machine.asking_sm * r->n_asked + sector % r->n_asked];
+    const bool again = *last == sector + 1;
+    *last = sector + 1;
+    return again;
+}
+
 static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool is_written,
-                  uint32_t cta) {
+                  bool again, uint32_t cta) {
     struct predictor_range *r = range_of(f, at);
     if (!r) {
         if (f->n == MAX_RANGES || !emu_memory_at(m, at, 1)) return;
@@ -281,6 +294,7 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
         r->touched = heap_zeroed((r->bytes >> PAGE_BITS) + 1, 1);
         r->by = heap_zeroed((r->bytes >> PAGE_BITS) + 1, sizeof *r->by);
         r->sectors = heap_zeroed(r->bytes / SECTOR_BYTES / BITS + 1, sizeof *r->sectors);
+        r->written = heap_zeroed(r->bytes / SECTOR_BYTES / BITS + 1, sizeof *r->written);
         r->chunk = heap_zeroed((r->bytes >> CHUNK_BITS) + 1, sizeof *r->chunk);
     }
     const uint64_t number = (at - r->begin) >> PAGE_BITS, bit = 1ull << cta % BITS;
@@ -298,10 +312,14 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
     *seen |= neighbours(sector, 1);
     const uint32_t age = visit(f, r, at);
     if (is_written) {
+        uint64_t *stored = &r->written[sector / BITS];
+        r->n_written += !(*stored & neighbours(sector, 1));
+        *stored |= neighbours(sector, 1);
         r->stored++;
         r->stored_first += is_fresh;
     } else {
         r->requests++;
+        r->new_requests += !again;
         r->n_fresh += is_fresh;
         r->after[age]++;
     }
@@ -326,10 +344,9 @@ static double from_dram(void *user, uint64_t sector, bool is_written) {
     struct predictor_run *r = user;
     struct footprint *f = r->footprint;
     uint64_t at = sector * 32;
-    if (r->is_probe) {
-        touch(f, r->grid.memory, at, is_written, r->machine.asking);
-        return 0;
-    }
+    const bool again = asked_again(r, sector);
+    if (r->is_probe) touch(f, r->grid.memory, at, is_written, again, r->machine.asking);
+    if (r->is_probe || again) return 0;
     const struct predictor_range *in = range_of(f, at);
     if (!in || in->late <= 0) return 0;
     /* by 4 KiB, spread evenly */
@@ -498,6 +515,8 @@ static const char *simulate(struct predictor_run *r, double busy) {
     m->is_first = r->options->is_first;
     m->prints_first = r->options->prints_first;
     m->user = r;
+    r->n_asked = (uint64_t)(c->l2_bytes / c->sms / SECTOR_BYTES);
+    r->asked = heap_zeroed((uint64_t)n_sms * r->n_asked, sizeof *r->asked);
     for (int i = 0; i < n_sms; i++) {
         double used =
             r->chip->l1_total_bytes - r->resident * (g->kernel->static_shared + g->shared_bytes +
@@ -648,6 +667,7 @@ static void close_part(struct prediction_job *p, struct predictor_run *r) {
     machine_close(&r->machine);
     free(r->seat);
     free(r->looked);
+    free(r->asked);
     free(r);
 }
 
@@ -887,9 +907,10 @@ static void find_cold(const struct prediction_job *p, struct predictor_range *r,
     const double times = fmax(1, SECTOR_BYTES * r->requests * all / read),
                  visits = (double)r->n_visits / (double)r->n_chunks / done,
                  a_visit = fmax(1, times / visits);
-    r->cold = min_of(1, r->lost / times + too_late / a_visit);
-    r->late =
-        min_of(1, r->lost * min_of(1, resident / times) + too_late * min_of(1, resident / a_visit));
+    const double each = r->new_requests > 0 ? r->requests / r->new_requests : 1;
+    r->cold = min_of(1, each * (r->lost / times + too_late / a_visit));
+    r->late = min_of(1, each * (r->lost * min_of(1, resident / times) +
+                                too_late * min_of(1, resident / a_visit)));
 }
 
 /* The share of requests that DRAM must answer, and how often the same data is read. Either all places touch the
@@ -919,7 +940,10 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     const double chunk_bytes = min_of(1 << CHUNK_BITS, bytes / chunks);
     f->entering = stored > 0 ? entering / stored : 1;
     f->dirty = 0;
-    for (int i = 0; i < f->n; i++) f->dirty += f->range[i].is_written ? each[i] / bytes : 0;
+    for (int i = 0; i < f->n; i++) {
+        const struct predictor_range *r = &f->range[i];
+        f->dirty += each[i] / bytes * (double)r->n_written / (double)r->n_sectors;
+    }
     f->asked = one->l2_sectors / one->done;
     /* repeated reads by one place are not sharing */
     f->shared = bytes > 0 ? min_of(32 * one->l2_sectors * (double)p->busy, touched) / bytes : 0;
@@ -1041,6 +1065,7 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
         free(p.footprint.range[i].touched);
         free(p.footprint.range[i].by);
         free(p.footprint.range[i].sectors);
+        free(p.footprint.range[i].written);
         free(p.footprint.range[i].chunk);
     }
     if (why) {

@@ -362,6 +362,7 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
     uint64_t t = m->now;
     struct sm_access a = {t + o->latency, t + o->war};
     m->asking = w->cta->number;
+    m->asking_sm = (int)(s - m->sm);
     if (o->unit < PREDICTOR_UNITS) {
         book_pipe(p, o, t + o->interval);
         if (o->unit != PREDICTOR_UNIT_TENSOR) return a;

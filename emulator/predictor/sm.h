@@ -235,7 +235,8 @@ struct machine {
     double atomic_free;  /* L2's atomics */
     struct machine_queue queue[MACHINE_QUEUES]; /* by its number */
     uint64_t now;
-    uint32_t n_placed, asking; /* CTAs so far; the one whose instruction is looked at */
+    uint32_t n_placed, asking; /* CTAs so far; the one whose instruction is looked at, */
+    int asking_sm;             /* and its SM */
     struct predictor_counts counts;
     const char *why; /* of a fault */
     /* a CTA has ended: its place is free at m->now */
