@@ -23,6 +23,12 @@ printf '%s\n' 'program,launch,kernel,grid,block,elapsed,active' 'p,0,k,"(2, 1, 1
     'p,2,k,"(2, 1, 1)","(32, 1, 1)",100,50' > "$dir/measured.csv"
 python3 $foreign compare "$dir/predicted.jsonl" "$dir/measured.csv" > "$dir/table"
 check "errors of what both have; another grid is another launch" grep -qE '^all +1 +2 +10[.]0 ' "$dir/table"
+printf '%s\n' '{"program": "empty", "launch": 0, "grid": [1, 1, 1], "block": [1, 1, 1], "elapsed": 30, "active": 1, "l2": "warm"}' \
+    '{"program": "empty", "launch": 1, "grid": [1, 1, 1], "block": [1, 1, 1], "elapsed": 25, "active": 1, "l2": "warm"}' | cat - "$dir/predicted.jsonl" > "$dir/with.jsonl"
+{ cat "$dir/measured.csv"; printf '%s\n' 'empty,0,k,"(1, 1, 1)","(1, 1, 1)",25,1' 'empty,1,k,"(1, 1, 1)","(1, 1, 1)",5,1'; } > "$dir/with.csv"
+python3 $foreign compare "$dir/with.jsonl" "$dir/with.csv" > "$dir/table"
+check "what an empty kernel took on that board" grep -qE "^all, with that board's launches +1 +2 +5[.]0 " "$dir/table"
+check "the empty kernel is none of the programs" grep -qE '^all +1 +2 +10[.]0 ' "$dir/table"
 printf '%s\n' "1 cases" "programs: 9 first launches of programs by others, mean error 1.0 %, worst 2.0 %" > "$dir/chip.txt"
 printf '%s\n' "1 cases" "programs: 1 first launches of programs by others, mean error 10.0 %, worst 10.0 %" \
     "cycles of programs: 8 in 10 of 1 first launches of programs by others were within 10.0 %" > "$dir/wanted"
@@ -37,7 +43,7 @@ fi
 export BUILD=$build NVCC
 check "a folder's programs are built" python3 $foreign build "$dir/out" "$dir/suite"
 check "what does not compile is named, what has no main is not one" bash -c "
-    python3 $foreign build '$dir/out' '$dir/suite' > '$dir/said' && grep -q '^suite-bad: .*error' '$dir/said' && grep -qx 'built 1 of 2 programs' '$dir/said'"
+    python3 $foreign build '$dir/out' '$dir/suite' > '$dir/said' && grep -q '^suite-bad: .*error' '$dir/said' && grep -qx 'built 1 of 2 programs' '$dir/said' && [ -x '$dir/out/bin/empty' ]"
 mkdir -p "$dir/some"
 for i in 1 2 3 4 5 6; do cp "$dir/suite/two/add.cu" "$dir/some/$i.cu"; done
 echo '#include <thrust/sort.h>' >> "$dir/some/1.cu"
@@ -45,10 +51,10 @@ echo '__managed__ int x;' >> "$dir/some/3.cu"
 mkdir "$dir/some/lib" && echo '#define ONE 1' > "$dir/some/lib/one.h"
 printf '%s\n' '#include "one.h"' 'int one = ONE;' >> "$dir/some/6.cu"
 check "every k-th program that needs nothing else" bash -c "
-    EACH=2 python3 $foreign build '$dir/few' '$dir/some' && [ \"\$(ls '$dir/few/bin' | tr '\n' ' ')\" = 'some-4 some-6 ' ]"
+    EACH=2 python3 $foreign build '$dir/few' '$dir/some' && [ \"\$(ls '$dir/few/bin' | tr '\n' ' ')\" = 'empty some-4 some-6 ' ]"
 printf '%s\n' '{"program": "some-2", "launch": 0}' '{"program": "other-1", "launch": 0}' > "$dir/only.jsonl"
 check "the programs of a file of predictions" bash -c "
-    ONLY='$dir/only.jsonl' python3 $foreign build '$dir/only' '$dir/some' && [ \"\$(ls '$dir/only/bin')\" = some-2 ]"
+    ONLY='$dir/only.jsonl' python3 $foreign build '$dir/only' '$dir/some' && [ \"\$(ls '$dir/only/bin' | tr '\n' ' ')\" = 'empty some-2 ' ]"
 cat > "$dir/unknown.cu" << 'EOF'
 enum { N = 64 * 256 };
 __global__ void make(float *x, int n) {

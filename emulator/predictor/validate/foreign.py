@@ -7,6 +7,9 @@
                                             row for every launch and program; --out CHIP.txt writes
                                             the sums that build/run quotes into that file
 
+Beside them stands WORK/bin/empty, launches of an empty kernel: what a launch takes differs from machine to machine by more than
+a thousand cycles, so compare prints the errors a second time, with what an empty kernel took on the measured one.
+
 With EACH=N build takes some N programs of each folder: of those that launch a kernel and need no other library, managed
 memory or textures, in alphabetic order, every k-th from the k/2-th on. With ONLY=PREDICTED it builds the programs that this file predicts.
 
@@ -41,6 +44,13 @@ METRICS = {  # of one pass: replayed passes would meet another L2
     "ns": "gpu__time_duration.sum",
     "instructions": "smsp__inst_executed.sum",
 }
+EMPTY = "empty"  # the program that tells what a launch takes
+EMPTY_SOURCE = """__global__ void empty() {}
+int main() {
+    for (int i = 0; i < 8; i++) empty<<<1, 1>>>();
+    return cudaDeviceSynchronize();
+}
+"""
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 NVCC = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../runtime/attnlab-nvcc"))
 
@@ -138,6 +148,10 @@ def build(work, folders):
     os.makedirs(os.path.join(work, "bin"), exist_ok=True)
     every = [(work, os.path.basename(os.path.abspath(f)), os.path.abspath(f), s) for f in folders for s in chosen(f)]
     done = in_parallel(lambda a: compile_one(*a), wanted(every))
+    source = os.path.join(work, EMPTY + ".cu")
+    with open(source, "w") as f:
+        f.write(EMPTY_SOURCE)
+    subprocess.run([NVCC, "--compat", "-O3", "-o", os.path.join(work, "bin", EMPTY), source], check=True)
     for name, why in done:
         if why:
             print(f"{name}: {why[:140]}")
@@ -151,9 +165,9 @@ def place_of(work, name):
 
 
 def programs(work):
-    """In an order by chance, always the same: what an interrupted run has done is no selection."""
+    """The empty one first, then in an order by chance, always the same: what an interrupted run has done is no selection."""
     names = (n for n in os.listdir(os.path.join(work, "bin")) if os.access(os.path.join(work, "bin", n), os.X_OK))
-    return sorted(names, key=lambda n: hashlib.sha256(n.encode()).hexdigest())
+    return sorted(names, key=lambda n: (n != EMPTY, hashlib.sha256(n.encode()).hexdigest()))
 
 
 def predict_one(work, program, arguments=()):
@@ -287,18 +301,33 @@ def length(cycles):
     return "short" if cycles < 6000 else "medium" if cycles < 60000 else "long"
 
 
-def compared(predicted, measured):
-    """[(measured row, predicted row, error in % or None)]"""
+def same_launch(m, p):
+    return "elapsed" in p and extent(p["grid"]) == extent(m["grid"]) and extent(p["block"]) == extent(m["block"])
+
+
+def launch_costs(rows):
+    """Cycles that an empty kernel took longer than predicted, as the first launch of its process and later; None: not measured."""
+    more = {int(m["launch"]): float(m["elapsed"]) - p["elapsed"] for m, p in rows if m["program"] == EMPTY and same_launch(m, p)}
+    later = [more[i] for i in more if i]
+    return (more[0], quantile(later, 0.5)) if 0 in more and later else None
+
+
+def compared(predicted, measured, by_board=False):
+    """[(measured row, predicted row, error in % or None)], without the empty program; by_board: the predictions with what an
+    empty kernel took on that board. None: it was not measured."""
     with opened(predicted) as f:
         said = {(r["program"], r.get("launch")): r for r in map(json.loads, f)}
     with opened(measured) as f:
         counted = list(csv.DictReader(f))
+    pairs = [(m, said.get((m["program"], int(m["launch"])), {})) for m in counted]
+    costs = launch_costs(pairs) if by_board else (0, 0)
+    if not costs:
+        return None
     rows = []
-    for m in counted:
-        p = said.get((m["program"], int(m["launch"])), {})
-        same = p.get("grid") and extent(p["grid"]) == extent(m["grid"]) and extent(p["block"]) == extent(m["block"])
-        error = 100 * (p["elapsed"] / float(m["elapsed"]) - 1) if same and "elapsed" in p else None
-        rows.append((m, p, error))
+    for m, p in pairs:
+        if m["program"] != EMPTY:
+            more = costs[int(m["launch"]) > 0]
+            rows.append((m, p, 100 * ((p["elapsed"] + more) / float(m["elapsed"]) - 1) if same_launch(m, p) else None))
     return rows
 
 
@@ -321,6 +350,10 @@ def compare(predicted, measured, each=False, out=None):
         for name in dict.fromkeys(key(m) for m, _, _ in rows):
             some = [e for m, _, e in rows if key(m) == name]
             print(line(name[:40], [e for e in some if e is not None], sum(e is None for e in some)))
+    by_board = compared(predicted, measured, by_board=True) or ()
+    for name in sorted({length(float(m["elapsed"])) for m, _, _ in by_board}) + ["all"] if by_board else ():
+        some = [e for m, _, e in by_board if e is not None and name in ("all", length(float(m["elapsed"])))]
+        print(line(f"{name}, with that board's launches", some, len(by_board) - len(some) if name == "all" else 0))
     programs_there = {m["program"] for m, _, e in rows if e is not None}
     print(f"{len(rows)} launches of {len({m['program'] for m, _, _ in rows})} programs; of {len(programs_there)} some are predicted")
     errors = [e for _, _, e in rows if e is not None]
