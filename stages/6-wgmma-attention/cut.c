@@ -77,7 +77,7 @@ static const struct speed {
     .crowd_us = 55.82,
     .no_turns = 0.04672,
     .hot = 0.1581,
-    .hot_wide = 0.21,
+    .hot_wide = 0.199,
     .split_clk = {0, 546.8, 1604, 3108},
 };
 
