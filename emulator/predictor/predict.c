@@ -149,10 +149,12 @@ int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kern
 
 /* ---- Places for clusters ------------------------------------------------------------------------ */
 
+/* The clusters that stand for others do not lie evenly: a grid's blocks may do one thing and another in turn. */
 static uint64_t strided(const struct predictor_run *r, uint64_t n) {
     n = n * (uint64_t)r->n_parts + (uint64_t)r->part;
     if (r->is_speed) return r->first + n;
-    return r->stride == 1 ? n : (uint64_t)(((double)n + 0.5) * r->stride);
+    const double golden_ratio = 0.6180339887498949, turn = 0.5 + (double)n * golden_ratio;
+    return r->stride == 1 ? n : (uint64_t)(((double)n + turn - floor(turn)) * r->stride);
 }
 
 /* Adds the work that a place's clusters have done since the last call. */
