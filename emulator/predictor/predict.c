@@ -964,7 +964,7 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
                   : none     ? 1
                              : predictor_lost(p->chip, since, written * since, same);
         lost += r->lost * each[i] / bytes;
-        p->range[i] = (struct prediction_range){r->begin, each[i], r->is_written};
+        p->range[i] = (struct prediction_range){r->begin, each[i], r->is_written, r->n_fresh > 0};
     }
     /* what comes to an L2 that is not full replaces nothing */
     if (lost > f->lost) f->dirty *= f->lost / lost;

@@ -11,6 +11,7 @@ struct prediction_range {
     uint64_t begin;
     double bytes;    /* touched */
     bool is_written; /* some of it */
+    bool is_read;    /* some of it, before the launch stored anything there */
 };
 enum { PREDICTION_RANGES = 64 };
 

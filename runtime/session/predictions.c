@@ -136,16 +136,34 @@ void predictions_changed(struct session *s, uint64_t begin, const void *old, con
         }
 }
 
-/* Its data may be the work of a launch that was too long to run. Kernels that do the same with any data don't mind. */
-static const char *lacks_data(const struct session *s, const struct kernel *k,
-                              const struct emu_grid *g) {
-    const int launch = stale_of(&s->stale, s->memory, g);
-    if (launch < 0) return NULL;
-    if (!depends_on_data(k)) return NULL;
-    return reason_as(STATUS_COUNTERS,
-                     "the predictor: what it does depends on data of launch %d, which was too long "
-                     "to run here (--max-instructions)",
-                     launch);
+/* The launch that was too long to run and whose data this one read; -1: there is none. */
+static int reads_stale(const struct session *s, const struct prediction *p) {
+    for (int i = 0; i < p->n_ranges; i++) {
+        const int launch =
+            p->range[i].is_read ? stale_at(&s->stale, s->memory, p->range[i].begin) : -1;
+        if (launch >= 0) return launch;
+    }
+    return -1;
+}
+
+/* Its arguments point to data of a launch that was too long to run. If it reads that data, a kernel whose way depends on data
+ * has no prediction, and others are predicted as with any data. */
+static const char *without_data(struct session *s, const struct kernel *k, const struct emu_grid *g,
+                                struct predictor_options o, const char *why, struct prediction *p) {
+    struct predictor *c = &k->predictions->predictor;
+    int launch = why ? stale_of(&s->stale, s->memory, g) : reads_stale(s, p);
+    if (launch < 0) return why;
+    if (!why) prediction_close(p);
+    if (depends_on_data(k))
+        return reason_as(STATUS_COUNTERS,
+                         "the predictor: what it does depends on data of launch %d, which was too "
+                         "long to run here (--max-instructions)",
+                         launch);
+    if (why) return why;
+    o.unknown_data = true;
+    why = predictor_grid(c, k->name, g, &o, p);
+    s->predict_s += p->work / PREDICTOR_WORK_A_SECOND;
+    return why;
 }
 
 static const char *predict(struct session *s, struct kernel *k, const struct emu_grid *g,
@@ -161,7 +179,6 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
         s->predict_s += OPEN_S;
         why = open_predictor(s, k, c);
     }
-    if (!why) why = lacks_data(s, k, g);
     if (why) return why;
     const double limit_s =
         (budget - s->predict_s) / (s->is_alone || s->settings.predict_only ? 1 : 2);
@@ -169,13 +186,13 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
                                         .cache = (enum predictor_cache)out->shape.cache,
                                         .is_first = out->shape.is_first,
                                         .prints_first = asks_each(s) && !s->has_printed,
-                                        .unknown_data = out->shape.is_unknown,
                                         .distance = asks_each(s) ? distance : NULL,
                                         .copied = asks_each(s) ? copied : NULL,
                                         .user = s};
     c->predictor.limit_s = limit_s;
     why = predictor_grid(&c->predictor, k->name, g, &o, &out->p);
     s->predict_s += out->p.work / PREDICTOR_WORK_A_SECOND;
+    if (out->shape.is_unknown) why = without_data(s, k, g, o, why, &out->p);
     if (!why) why = comes_from_host(s, &out->p);
     out->is_there = !why;
     out->shape.prints_first = out->p.prints && o.prints_first;

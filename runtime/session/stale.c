@@ -41,6 +41,12 @@ static const struct emu_allocation *pointed_to(const struct emu_memory *m, const
     return NULL;
 }
 
+int stale_at(const struct stale *s, const struct emu_memory *m, uint64_t at) {
+    const struct emu_allocation *a = s->n ? allocation_at(m, at) : NULL;
+    const int i = a ? find(s, a->base) : -1;
+    return i < 0 ? -1 : s->launch[i];
+}
+
 int stale_of(const struct stale *s, const struct emu_memory *m, const struct emu_grid *g) {
     bool end = false;
     for (int w = 0; s->n && !end; w++) {

@@ -16,6 +16,8 @@ struct stale {
 
 /* The launch that did not run and that one of the arguments depends on; -1: there is none. */
 int stale_of(const struct stale *s, const struct emu_memory *m, const struct emu_grid *g);
+/* The same of the allocation around an address. */
+int stale_at(const struct stale *s, const struct emu_memory *m, uint64_t at);
 /* What the arguments point to is unknown from now on, because of this launch. */
 void stale_launch(struct stale *s, const struct emu_memory *m, const struct emu_grid *g,
                   int launch);

@@ -123,6 +123,12 @@ check "that is the loop and the address" bash -c "$(declare -f launch); dir='$di
 check "a division, a sine and loads with bounds have one" [ -n "$(took unknown 3)" -a -n "$(took unknown 4)" -a -n "$(took unknown 5)" ]
 check "known data has one" [ -n "$(took unknown 6)" ]
 check "unknown data takes the usual way: as ones, not as zeros" near "$(took unknown 3)" "$(took unknown 7)" 0.05
+sed 's/^int main() {/int main() {\n    float *z, *w;\n    cudaMalloc(\&z, 4 * N), cudaMalloc(\&w, 4 * N), cudaMemset(z, 0, 4 * N);\n    make<<<64, 256>>>(w, 100000);\n    find<<<64, 256>>>(z, w);\n    find<<<64, 256>>>(w, z);\n    return 0;/' \
+    "$dir/unknown.cu" > "$dir/stored.cu"
+mkdir -p "$dir/stored/bin"
+check "what only stores where the data is unknown has one" bash -c "
+    runtime/attnlab-nvcc -O3 -o '$dir/stored/bin/s' '$dir/stored.cu' && JOBS=1 MOST=1e6 BUDGET_S=1 python3 $foreign predict '$dir/stored' '$dir/stored.jsonl' &&
+    grep '\"launch\": 1,' '$dir/stored.jsonl' | grep -q elapsed && grep '\"launch\": 2,' '$dir/stored.jsonl' | grep -q 'depends on data of launch 0'"
 cat > "$dir/copied.cu" << 'EOF'
 enum { N = 1 << 20 };
 __global__ void add(float *x) {
