@@ -123,6 +123,28 @@ check "that is the loop and the address" bash -c "$(declare -f launch); dir='$di
 check "a division, a sine and loads with bounds have one" [ -n "$(took unknown 3)" -a -n "$(took unknown 4)" -a -n "$(took unknown 5)" ]
 check "known data has one" [ -n "$(took unknown 6)" ]
 check "unknown data takes the usual way: as ones, not as zeros" near "$(took unknown 3)" "$(took unknown 7)" 0.05
+cat > "$dir/joined.cu" << 'EOF'
+__global__ void length(float *x, int n) { /* the address is known, though what was in its registers before the root is not */
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < n; k++) {
+        float s = sinf((float)i), c = cosf((float)i);
+        x[i] = x[i] + sqrtf(s * s + c * c);
+        i ^= 1;
+    }
+}
+int main() {
+    float *x;
+    cudaMalloc(&x, 4 << 14);
+    cudaMemset(x, 0, 4 << 14);
+    length<<<64, 256>>>(x, 100000); /* too long to run */
+    length<<<64, 256>>>(x, 1);
+    return 0;
+}
+EOF
+mkdir -p "$dir/joined/bin"
+check "a place where ways join is reached by those ways alone" bash -c "
+    runtime/attnlab-nvcc -O3 -o '$dir/joined/bin/j' '$dir/joined.cu' &&
+    JOBS=1 MOST=1e6 BUDGET_S=1 python3 $foreign predict '$dir/joined' '$dir/joined.jsonl' && grep -q '\"launch\": 1,.*\"elapsed\"' '$dir/joined.jsonl'"
 cat > "$dir/copied.cu" << 'EOF'
 enum { N = 1 << 20 };
 __global__ void add(float *x) {
