@@ -738,6 +738,7 @@ static double end_of_all(struct prediction_job *p) {
                        .places = p->busy,
                        .resident = p->resident,
                        .launch = p->chip->cta_launch,
+                       .elder = p->slow ? p->chip->cta_elder : 0,
                        .together = p->chip->cta_spread};
     memcpy(all.speed, p->speed, sizeof all.speed);
     tail_fill(p->cycles, p->n);

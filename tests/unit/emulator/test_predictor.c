@@ -1176,6 +1176,7 @@ static double end_of(uint64_t n, uint64_t places, double alone) {
     struct tail t = {
         .chip = &chip, .cycles = cycles, .n = n, .places = places, .resident = 3, .packs = packs};
     for (uint64_t i = 0; i < n; i++) cycles[i] = 300 + uneven * sm_spread(i);
+    t.elder = chip.cta_elder;
     t.launch = 10;
     t.together = 5;
     t.speed[1] = alone;
