@@ -1259,13 +1259,17 @@ static void l2_keeps_whole_lines(void **state) {
     assert_true(predictor_kept(1000, 250) == 32 * 1000.0);
 }
 
-/* The more the host copies, the less of it L2 has. */
+/* The more the host copies, the less of it L2 has; all of it, if L2 has room for all that the process has touched. */
 static void copies_leave_a_part(void **state) {
     (void)state;
-    const double mib = 1 << 20, doubling = chip.l2_copied_doubling;
-    assert_true(predictor_copied(&chip, 2 * mib) == chip.l2_copied);
-    assert_true(fabs(predictor_copied(&chip, 8 * mib) - chip.l2_copied - 2 * doubling) < 1e-9);
-    assert_true(predictor_copied(&chip, 1024 * mib) == 1 && predictor_copied(&chip, 1) == 0);
+    const double mib = 1 << 20, doubling = chip.l2_copied_doubling, full = 1024 * mib;
+    assert_true(predictor_copied(&chip, 2 * mib, full) == chip.l2_copied);
+    assert_true(fabs(predictor_copied(&chip, 8 * mib, full) - chip.l2_copied - 2 * doubling) <
+                1e-9);
+    assert_true(predictor_copied(&chip, full, full) == 1 && predictor_copied(&chip, 1, full) == 0);
+    assert_true(predictor_copied(&chip, 8 * mib, 16 * mib) == 0);
+    const double some = predictor_copied(&chip, 8 * mib, 0.6 * chip.l2_bytes);
+    assert_true(some > 0 && some < predictor_copied(&chip, 8 * mib, full));
 }
 
 /* DRAM gives pairs of sectors, and single ones more slowly. */
