@@ -1,6 +1,6 @@
 /* What L2 holds when a program's next launch begins: for each allocation, how much was touched since it was. Launches and
  * memsets leave data there. What the host copies to the device stays there where L2 has the lines already, or room; of
- * other large copies only a part does (microbenchmarks patterns, first; habits, vectors and new-chain). */
+ * other large copies only a part does (microbenchmarks patterns, first; habits, vectors; fresh, copy). */
 #pragma once
 
 #include <stdint.h>
@@ -26,7 +26,7 @@ void l2_copy(struct l2 *l, uint64_t begin, double bytes);
 /* If it has been filled by such copies alone: the bytes of all copies since the last launch; else 0. */
 double l2_copied(const struct l2 *l, uint64_t begin);
 /* Bytes of all allocations that launches, memsets or copies have gone through. While L2 has room for them, it keeps what the
- * host copies (microbenchmark habits, new-chain: all of 2 MiB; vectors, behind 768 MiB of memset: not half of it). */
+ * host copies (microbenchmark fresh, copy: all of 8 MiB; behind 64 MiB of memset nearly nothing of it). */
 double l2_filled(const struct l2 *l);
 /* Bytes touched since a mean byte of the allocation was, without what the next launch touches; INFINITY: never. */
 double l2_distance(const struct l2 *l, uint64_t begin);
