@@ -935,9 +935,9 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
                 min_of(each[i], predictor_kept((double)r->n_sectors, (double)r->n_lines) * all);
         bytes += each[i];
         chunks += (double)r->n_chunks;
-        /* what a launch has read or stored before is in L2 when it stores there */
+        /* what a launch has read is in L2 when it stores there */
         stored += r->stored;
-        entering += r->stored_first;
+        entering += r->requests > 0 ? r->stored_first : r->stored;
         touched += pages * (1 << PAGE_BITS);
     }
     const double chunk_bytes = min_of(1 << CHUNK_BITS, bytes / chunks);
