@@ -267,7 +267,8 @@ static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sec
     double all = (double)shared_by_all(m, &m->write_free, at, way, m->write_rate);
     double taken = fmax((double)s->write_free, all + writes_late(m, s) - m->chip->l2_writes_ahead);
     double room = bytes * m->written_lost * m->write_back;
-    if (room > 0) shared_by_all(m, &m->dram_free, at, room, m->dram_rate);
+    /* the store may pass far later than now, and reads of other warps go before it */
+    if (room > 0) shared_by_all(m, &m->dram_free, m->now, room, m->dram_rate);
     m->counts.l2_sectors += sectors;
     return (uint64_t)taken + l2_latency(m, s);
 }

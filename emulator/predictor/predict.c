@@ -738,6 +738,7 @@ static double end_of_all(struct prediction_job *p) {
                        .places = p->busy,
                        .resident = p->resident,
                        .launch = p->chip->cta_launch,
+                       .elder = p->slow ? p->chip->cta_elder : 0,
                        .together = p->chip->cta_spread};
     memcpy(all.speed, p->speed, sizeof all.speed);
     tail_fill(p->cycles, p->n);
@@ -846,9 +847,9 @@ double predictor_lost(const struct predictor_chip *c, double bytes, double writt
     return share >= all ? 1 : (share - kept) / (all - kept);
 }
 
-double predictor_copied(const struct predictor_chip *c, double bytes) {
-    const double doublings = log2(bytes / (2 << 20));
-    return fmax(0, min_of(1, c->l2_copied + c->l2_copied_doubling * doublings));
+double predictor_copied(const struct predictor_chip *c, double bytes, double filled) {
+    const double doublings = log2(bytes / (2 << 20)), room = predictor_lost(c, filled, 0, false);
+    return fmax(0, min_of(room, c->l2_copied + c->l2_copied_doubling * doublings));
 }
 
 double predictor_kept(double sectors, double lines) {
@@ -960,7 +961,7 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
         double since = o->distance ? o->distance(o->user, r->begin) + bytes / 2 : bytes;
         bool none = isinf(since) || (!o->distance && o->cache != PREDICTOR_WARM);
         const double copied = none && o->copied ? o->copied(o->user, r->begin) : 0;
-        r->lost = copied > 0 ? predictor_copied(p->chip, copied)
+        r->lost = copied > 0 ? predictor_copied(p->chip, copied, o->filled)
                   : none     ? 1
                              : predictor_lost(p->chip, since, written * since, same);
         lost += r->lost * each[i] / bytes;

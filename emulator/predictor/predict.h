@@ -87,6 +87,8 @@ struct predictor_options {
     /* Bytes that the host has copied since the last launch, if it alone has filled the allocation that begins there; else 0.
      * NULL: it copied nothing. */
     double (*copied)(void *user, uint64_t begin);
+    double
+        filled; /* bytes of memory that the process has touched so far: L2 with room takes all copies */
     void *user;
     void (*progress)(void *progress_user, double share); /* now and then; may be NULL */
     void *progress_user;
@@ -104,8 +106,10 @@ int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kern
  * (microbenchmark footprint). A written line is kept once (J). */
 double predictor_lost(const struct predictor_chip *c, double bytes, double written, bool same_sm);
 
-/* The share of data copied from the host that L2 lacks, if so many bytes were copied (microbenchmark habits, vectors). */
-double predictor_copied(const struct predictor_chip *c, double bytes);
+/* The share of data copied from the host that L2 lacks, if so many bytes were copied. L2 that is full of other data takes a part
+ * (microbenchmark habits, vectors, behind 768 MiB of memset). While all bytes that the process has touched, `filled`, fit L2,
+ * copies replace nothing and stay (fresh, copy: in a new process DRAM reads 0.04 of 16 MiB). */
+double predictor_copied(const struct predictor_chip *c, double bytes, double filled);
 
 /* Bytes that the sectors touched by one place take in L2. It keeps a place for the whole line: where single sectors are
  * touched here and there, nothing else of their lines is used (microbenchmark patterns, gather). Where a line has two or

@@ -201,6 +201,9 @@ static bool sync_clear(struct machine *m, struct sm_warp *w) {
         uint64_t left = w->stored + (uint64_t)m->chip->drain - (uint64_t)m->chip->l2_latency;
         if (left > m->now) return stalls(m, w, PREDICTOR_DRAIN, left);
     }
+    /* whether or not an instruction waits for the answer (microbenchmark fresh, exit) */
+    if (w->op->kind == PREDICTOR_EXIT && w->answered > m->now)
+        return stalls(m, w, PREDICTOR_DRAIN, w->answered);
     if (w->op->kind == PREDICTOR_MEMBAR) {
         uint64_t gpu = later(w->ready, w->stored) + (uint64_t)m->chip->membar_gpu;
         uint64_t done = w->op->is_gpu ? gpu : w->ready + (uint64_t)m->chip->membar_cta;
@@ -394,7 +397,10 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
         a = o->is_atomic && e->memory != SASS_DSMEM ? sm_atomic(m, s, p, w, e)
                                                     : sm_global(m, s, p, w, e);
         if (o->kind == PREDICTOR_LDGSTS) w->copied = later(w->copied, a.done);
-        if (o->kind == PREDICTOR_GLOBAL_STORE) w->stored = later(w->stored, a.done);
+        if (o->kind == PREDICTOR_GLOBAL_STORE)
+            w->stored = later(w->stored, a.done);
+        else
+            w->answered = later(w->answered, a.done);
         return a;
     case PREDICTOR_TMA:
         return (struct sm_access){sm_tma(m, s, e, sm_mio(m, s, p, w)), t + o->war};

@@ -98,6 +98,7 @@ struct sm_warp {
     uint64_t copied;         /* when the last LDGSTS so far will have ended */
     uint64_t data;           /* its next wavefront passes no earlier */
     uint64_t stored;         /* when the last of its global stores will have ended */
+    uint64_t answered;       /* when the last of its loads, atomics and copies will have */
     uint32_t groups;         /* HGMMA groups ended (gsb0 issued) */
     int32_t l0_line;
     uint8_t index; /* in the CTA */

@@ -29,7 +29,7 @@ struct share_of_place {
 
 /* The speed of the i-th of n clusters on a place: of three or more, the oldest is fastest and the youngest slowest. */
 static double share_of(const struct tail *t, int i, int n) {
-    double more = n < 3 ? 0 : t->chip->cta_elder;
+    double more = n < 3 ? 0 : t->elder;
     return t->speed[n] * (1 + (i == 0 ? more : i == n - 1 ? -more : 0));
 }
 

@@ -11,6 +11,7 @@ struct tail {
     uint64_t n, places;
     int resident;    /* clusters that a place holds */
     double launch;   /* cycles from a cluster's end to the next one's begin */
+    double elder;    /* of three or more clusters on a place the oldest runs faster by this share */
     double together; /* clusters that end within so many cycles may end in any order */
     bool
         packs; /* of those the same place gets all that it has room for; else one place after the other */

@@ -219,8 +219,8 @@ bool sass_depends_on_data(const struct sass_kernel *k) {
                        leaves = is_always(i) && (returns || computed || i->op == SASS_OP_EXIT ||
                                                  (goes_elsewhere(i) && i->target));
             if (!leaves && unusual != SASS_UNUSUAL_NEXT) changed |= join(&in[n + 1], &out);
-            if (i->target && unusual != SASS_UNUSUAL_TAKEN)
-                changed |= join(&in[i->target / 16], &out);
+            if (i->target && i->op != SASS_OP_BSSY && unusual != SASS_UNUSUAL_TAKEN)
+                changed |= join(&in[i->target / 16], &out); /* BSSY names the place, but stays */
             if (returns) changed |= join_returns(k, in, &out);
             if (computed) changed |= join_all(k, in, &out);
         }

@@ -23,13 +23,20 @@ static struct l2_allocation *found(struct l2 *l, uint64_t begin) {
     struct l2_allocation *a = find(l, begin);
     if (a) return a;
     l->at = heap_grown(l->at, (size_t)(l->n + 1) * sizeof *l->at);
+    l->at[l->n] = (struct l2_allocation){.begin = begin, .group = INFINITY};
     return &l->at[l->n++];
 }
 
 void l2_copy(struct l2 *l, uint64_t begin, double bytes) {
+    struct l2_allocation *a = found(l, begin);
     l->copied += bytes;
-    if (!isfinite(l2_distance(l, begin)))
-        *found(l, begin) = (struct l2_allocation){.begin = begin, .group = INFINITY};
+    a->copied += bytes;
+}
+
+double l2_filled(const struct l2 *l) {
+    double bytes = 0;
+    for (int i = 0; i < l->n; i++) bytes += fmax(l->at[i].bytes, l->at[i].copied);
+    return bytes;
 }
 
 double l2_copied(const struct l2 *l, uint64_t begin) {
@@ -40,7 +47,7 @@ double l2_copied(const struct l2 *l, uint64_t begin) {
 void l2_touch(struct l2 *l, uint64_t begin, double bytes, double group) {
     if (is_small(find(l, begin), bytes)) return;
     struct l2_allocation *a = found(l, begin);
-    *a = (struct l2_allocation){.begin = begin, .bytes = bytes, .group = group, .turn = l->turn};
+    a->bytes = bytes, a->group = group, a->turn = l->turn;
 }
 
 double l2_distance(const struct l2 *l, uint64_t begin) {

@@ -113,6 +113,9 @@ static bool finds_alike(const struct session *s, const struct launch_prediction 
         if (fabs(now - fmin(most, at->shape.distance[i])) > alike) return false;
         if (fabs(l2_copied(&s->l2, at->p.range[i].begin) - at->shape.copied[i]) > alike)
             return false;
+        if (at->shape.copied[i] > 0 &&
+            fabs(fmin(most, l2_filled(&s->l2)) - at->shape.filled) > alike)
+            return false;
     }
     return true;
 }
@@ -188,6 +191,7 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
                                         .prints_first = asks_each(s) && !s->has_printed,
                                         .distance = asks_each(s) ? distance : NULL,
                                         .copied = asks_each(s) ? copied : NULL,
+                                        .filled = l2_filled(&s->l2),
                                         .user = s};
     c->predictor.limit_s = limit_s;
     why = predictor_grid(&c->predictor, k->name, g, &o, &out->p);
@@ -197,6 +201,7 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     out->is_there = !why;
     out->shape.prints_first = out->p.prints && o.prints_first;
     s->has_printed |= out->p.prints;
+    out->shape.filled = fmin(2 * (double)s->info.chip.l2_bytes, l2_filled(&s->l2));
     for (int i = 0; i < out->p.n_ranges; i++) {
         out->shape.distance[i] = l2_distance(&s->l2, out->p.range[i].begin);
         out->shape.copied[i] = l2_copied(&s->l2, out->p.range[i].begin);

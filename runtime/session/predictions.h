@@ -19,6 +19,7 @@ struct prediction_shape {
     bool is_unknown;    /* its data depends on a launch that did not run (stale.h) */
     double distance[PREDICTION_RANGES]; /* of the allocations that it touches, in L2 (l2.h) */
     double copied[PREDICTION_RANGES];   /* bytes copied from the host to them alone (l2.h) */
+    double filled;                      /* bytes that the process had touched (l2.h) */
 };
 
 /* Before the launch, whose memory stays as it is: its number among the kernel's predictions. */

@@ -132,10 +132,11 @@ __global__ void sum(const float4 *x, float *out, int n) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) s += x[i].x + x[i].w;
     if (s == 12345) *out = s;
 }
-int main() {
-    const int bytes = 8 << 20;
-    char *host = new char[bytes](), *x, *out, *managed;
-    cudaMalloc(&x, bytes), cudaMalloc(&out, 4), cudaMallocManaged(&managed, bytes);
+int main(int argc, char **) { /* an argument: L2 is full of other data before */
+    const int bytes = 8 << 20, all = 128 << 20;
+    char *host = new char[bytes](), *x, *out, *managed, *other;
+    cudaMalloc(&x, bytes), cudaMalloc(&out, 4), cudaMallocManaged(&managed, bytes), cudaMalloc(&other, all);
+    if (argc > 1) cudaMemset(other, 0, all);
     cudaMemcpy(x, host, bytes, cudaMemcpyHostToDevice);
     for (int i = 0; i < 2; i++) sum<<<528, 256>>>((float4 *)x, (float *)out, bytes / 16);
     cudaMemcpy(x, host, bytes, cudaMemcpyHostToDevice);
@@ -147,13 +148,15 @@ int main() {
 }
 EOF
 check "a program that copies, reads and sets" compile "$dir/l2" "$dir/l2.cu"
-emulated --quiet --no-races --predict-only 6 --json "$dir/l2.jsonl" "$dir/l2" > /dev/null
-check "what the host copied is not in L2 unless it was there before; managed memory has to come first" python3 -c 'import json, sys
-k, = json.load(open(sys.argv[1]))["kernels"]
+emulated --quiet --no-races --predict-only 6 --json "$dir/l2.jsonl" "$dir/l2" full > /dev/null
+emulated --quiet --no-races --predict-only 1 --json "$dir/l2_room.jsonl" "$dir/l2" > /dev/null
+check "what the host copied is not in L2 unless it was there before, or L2 has room; managed memory has to come first" python3 -c 'import json, sys
+k, room = [json.load(open(path))["kernels"][0] for path in sys.argv[1:]]
 all = [l.get("predicted") or k["launches"][l["predicted_like"] - 1]["predicted"] for l in k["launches"]]
 copied, again, anew, set, managed, there = [p.get("cycles_elapsed", p.get("na")) for p in all]
 assert copied > 1.2 * again and anew == again and set < 1.05 * again and there < 1.2 * again, all
-assert "has to come from the host" in managed, managed' "$dir/l2.jsonl"
+assert room["launches"][0]["predicted"]["cycles_elapsed"] < 0.92 * copied, (room, copied)
+assert "has to come from the host" in managed, managed' "$dir/l2.jsonl" "$dir/l2_room.jsonl"
 check "--list-counters" bash -c "'$run' --list-counters | grep -q '^TENSOR: '"
 check "counter groups" says 'transpose<1> +SHARED +bank_conflicts +0 ' 0 emulated --counters SHARED "$build/examples/transpose"
 check "counts beside source lines" says '52700 .*\| *[0-9]+ +b\[|49200|\+[0-9]+% .*tile\[threadIdx.x\]' 0 emulated --source "$build/examples/transpose"
