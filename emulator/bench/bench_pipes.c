@@ -285,6 +285,12 @@ static uint32_t walk_sectors(const struct sass_effect *e, uint64_t sector[64]) {
     return n;
 }
 
+/* Addresses of global memory are of consecutive words, so a line of them has no conflicts in L1. */
+static uint32_t walk_l1_wavefronts(const struct sass_effect *e) {
+    (void)e;
+    return 1;
+}
+
 static const struct predictor_front front = {.next = walk_next,
                                              .waits = walk_waits,
                                              .step = walk_step,
@@ -292,6 +298,7 @@ static const struct predictor_front front = {.next = walk_next,
                                              .warp = walk_warp,
                                              .fault = walk_fault,
                                              .wavefronts = walk_wavefronts,
+                                             .l1_wavefronts = walk_l1_wavefronts,
                                              .sectors = walk_sectors};
 
 /* ---- Programs ---------------------------------------------------------------------------------- */

@@ -65,6 +65,16 @@ any_chip() {
 check "a chip of its own file is predicted for" any_chip
 status "a chip without a file is refused" 2 "$build/stage-1" --device emu --chip none --seqlen 64
 
+# Bursts of one kind of instruction, loads from global memory among them: one warp takes as long as on an H200.
+bursts() {
+    python3 emulator/bench/pipes_text.py chips/bench depth > "$tap_dir/depth.txt"
+    "$build/bench-pipes" chips/h200.txt < "$tap_dir/depth.txt" > "$tap_dir/depth.tsv" || return
+    of_bursts() { awk -F'\t' '$1 == "depth" && $2 ~ /^(LDSM4|LDGSTS|LDS64|STS|SHFL)\/1w$/ && $3 == "span" {print $2, $4}' | sort; }
+    zcat records/chips/h200-3.tsv.gz | of_bursts > "$tap_dir/gpu.txt"
+    [ -s "$tap_dir/gpu.txt" ] && of_bursts < "$tap_dir/depth.tsv" | diff "$tap_dir/gpu.txt" -
+}
+check "bursts of loads and stores take as long as on an H200" bursts
+
 # One warpgroup's WGMMAs, 1 to 16 in a row: when all are issued and when all are done, in the clock and on an H200.
 stamps() { # [SETTING]: a line of h200.txt instead of the file's
     [ -e "$tap_dir/hgmma.txt" ] || python3 emulator/bench/pipes_text.py chips/bench hgmma > "$tap_dir/hgmma.txt"

@@ -819,6 +819,39 @@ static void boxes_come_by_chance(void **state) {
     assert_in_range((uint64_t)(mean[1] - mean[0]), 150, 300); /* what waits in the mean */
 }
 
+/* In a launch of one wave the same SMs wait longer for their boxes each time, others less; in the mean nothing changes. */
+static void sms_wait_unequally_for_boxes(void **state) {
+    (void)state;
+    enum { SMS = 64, N = 20 };
+    static struct sass_kernel k = {.name = "test"};
+    struct predictor_front with_rows = front;
+    struct sass_effect e = {.memory = SASS_TMA_LOAD};
+    double mean[2] = {0}, least[2] = {INFINITY, INFINITY}, most[2] = {0};
+    with_rows.tma_rows = rows_of_16_kib;
+    chip.dram_queue = chip.l2_spread = 0;
+    chip.dram_uneven = 0.2;
+    for (int is_whole = 0; is_whole < 2; is_whole++) {
+        struct machine m;
+        machine_open(&m, &chip, &with_rows, &k, SMS);
+        m.is_whole = is_whole;
+        m.dram_part = always;
+        for (int i = 0; i < SMS; i++) {
+            double took = 0;
+            for (int n = 0; n < N; n++) {
+                uint64_t at = (uint64_t)(10000 * (N * i + n) + 10000);
+                took += (double)(sm_tma(&m, &m.sm[i], &e, at) - at) / N;
+            }
+            mean[is_whole] += took / SMS;
+            least[is_whole] = fmin(least[is_whole], took);
+            most[is_whole] = fmax(most[is_whole], took);
+        }
+        machine_close(&m);
+    }
+    assert_true(most[0] - least[0] < 1);
+    assert_true(fabs(mean[1] / mean[0] - 1) < 0.01);
+    assert_true(most[1] > 1.1 * mean[0] && least[1] < 0.9 * mean[0]);
+}
+
 /* Where half of what L2 holds was written, what comes from DRAM sends half as much there; so does what is written, from now
  * on, though the store itself waits: what is read meanwhile goes before it. */
 static void what_was_written_makes_room(void **state) {
@@ -1499,6 +1532,7 @@ int main(void) {
         cmocka_unit_test_setup(sms_that_write_end_apart, read_chip),
         cmocka_unit_test_setup(a_busy_dram_answers_later, read_chip),
         cmocka_unit_test_setup(boxes_come_by_chance, read_chip),
+        cmocka_unit_test_setup(sms_wait_unequally_for_boxes, read_chip),
         cmocka_unit_test_setup(what_was_written_makes_room, read_chip),
         cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
         cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
