@@ -60,10 +60,10 @@ void machine_event(struct machine *m, uint64_t at, int kind, int barrier, void *
 
 static int n_live(const struct sm *s, int smsp) { return __builtin_popcount(s->smsp[smsp].live); }
 
-/* The sub-core of a CTA's warp: in turn, as the hardware gives out warp ids. If that one is full, or the CTA
- * has fewer warps than there are sub-cores, the sub-core with the fewest warps. */
-static int place_of(const struct sm *s, int n_warps, int warp) {
-    int best = warp % SM_SMSPS;
+/* The sub-core of a CTA's warp: in turn, from another one on in each CTA of an SM (microbenchmark warps). If that one is full,
+ * or the CTA has fewer warps than there are sub-cores, the sub-core with the fewest warps. */
+static int place_of(const struct sm *s, int cta, int n_warps, int warp) {
+    int best = (cta + warp) % SM_SMSPS;
     if (n_warps >= SM_SMSPS && n_live(s, best) < SM_SLOTS) return best;
     for (int i = 0; i < SM_SMSPS; i++)
         if (n_live(s, i) < n_live(s, best)) best = i;
@@ -108,7 +108,7 @@ void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps,
     if (!s->n_warps) s->active_since = at;
     s->n_warps += n_warps;
     for (int i = 0; i < n_warps; i++) {
-        int slot = 0, smsp = place_of(s, n_warps, i);
+        int slot = 0, smsp = place_of(s, c, n_warps, i);
         struct sm_warp *w = free_slot(s, smsp, &slot);
         if (!w) {
             m->why = "more warps than an SM has places for";
