@@ -922,7 +922,7 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     struct footprint *f = &p->footprint;
     const struct predictor_options *o = p->options;
     double each[MAX_RANGES], bytes = 0, touched = 0, lost = 0, all = (double)p->busy / one->done;
-    double chunks = 0, stored = 0, entering = 0;
+    double chunks = 0, stored = 0, entering = 0, fetched = 0, leaving = 0;
     for (int i = 0; i < f->n; i++) {
         const struct predictor_range *r = &f->range[i];
         double pages = (double)r->n_touched * all;
@@ -977,7 +977,11 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
         struct predictor_range *r = &f->range[i];
         find_cold(p, r, each[i], all, one->done, read_too_late(p, r, chunk_bytes, written, alone));
         f->is_asked |= r->late > 0;
+        fetched += r->new_requests * r->cold;
+        leaving += (double)r->n_written;
     }
+    /* what is fetched again and again does not find more written lines to replace than there are */
+    if (fetched > 0) f->dirty = min_of(f->dirty, leaving / fetched);
 }
 
 /* One place, the probe, shows how much work the others are and which share of their reads is cold. All limits

@@ -36,6 +36,10 @@ __global__ void update_part(int4 *x, int n) { /* all of it is read, an eighth is
     }
     if (s == 12345) x[0].x = s;
 }
+__global__ void gather(const int *x, int *y, int n) { /* a sector of each line, again and again; y once */
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = x[(long long)i * 32 % n];
+}
 __global__ void read_last(volatile int *x, int *out, int n, int times) { /* the last one again, a few times */
     int s = 0, i = blockIdx.x * blockDim.x + threadIdx.x;
     for (; i < n; i += gridDim.x * blockDim.x) s += x[i];
@@ -70,24 +74,26 @@ int main() {
     }
     update_part<<<528, 256>>>((int4 *)x, n);
     for (int times = 0; times <= 20; times += 20) read_last<<<528, 256>>>((int *)x, out, large / 4, times);
+    gather<<<large / 4 / 256, 256>>>((int *)x, (int *)y, large / 4);
     return cudaDeviceSynchronize();
 }
 EOF2
 check "a program that reads and stores" env BUILD="$build" runtime/attnlab-nvcc -O3 -o "$dir/reads" "$dir/reads.cu"
-"$build/run" --device emu --quiet --no-races --predict-only 17 --predict-budget 4 --json "$dir/reads.jsonl" "$dir/reads" > /dev/null
+"$build/run" --device emu --quiet --no-races --predict-only 18 --predict-budget 4 --json "$dir/reads.jsonl" "$dir/reads" > /dev/null
 predicted() { # CONDITION, of its cycles by launch
     python3 -c 'import json, sys
 cycles = {}
 for k in json.load(open(sys.argv[1]))["kernels"]:
     for l in k["launches"]:
         cycles[l["number"]] = (l.get("predicted") or k["launches"][l["predicted_like"] - 1]["predicted"])["cycles_elapsed"]
-_, once, thrice, little, little_thrice, copied, updated, new, again, from_host, read_again, *follow, part, read_last, again_20 = (cycles[i] for i in range(17))
+_, once, thrice, little, little_thrice, copied, updated, new, again, from_host, read_again, *follow, part, read_last, again_20, gathered = (cycles[i] for i in range(18))
 assert eval(sys.argv[2]), cycles' "$dir/reads.jsonl" "$1"
 }
 check "what is read three times comes from DRAM three times if L2 cannot keep it" predicted '2.8 < thrice / once < 3.2'
 check "if it can, once" predicted 'little_thrice < 2 * little'
 check "an array that is updated moves as much as one that is copied" predicted '0.85 < updated / copied < 1.15'
 check "only the part that is stored has to leave L2" predicted '1 < part / once < 1.3'
+check "no more is written back than was stored" predicted 'gathered < 21 * once'
 check "what an SM has just read is in L2" predicted '20 * 200 < again_20 - read_last < 20 * 500'
 check "what the launch has stored is in L2" predicted '0.98 < new / again < 1.02'
 check "part of what the host has copied is in L2" predicted '1.05 < from_host / read_again < 1.3'
