@@ -306,6 +306,7 @@ enum sass_go sass_p2r(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     for (int l = 0; l < SASS_LANES; l++) {
         uint32_t all = 0;
         for (int p = 0; p < 7; p++) all |= (w->pred[p] >> l & 1) << p;
+        all *= 0x01010101; /* in each byte; imm has bits of one */
         if (mask >> l & 1) d[l] = (s0[l] & ~x->imm) | (all & x->imm);
     }
     return SASS_GO_NEXT;

@@ -183,12 +183,15 @@ static void d_brev(struct decoder *c) {
     sd_set(c, sass_brev);
 }
 
+/* Into byte 0, or that of the modifier; a mask, `imm`, says which bits of the register are meant. */
 static void d_p2r(struct decoder *c) {
+    const int byte = sd_mod(c, "B1") ? 1 : sd_mod(c, "B2") ? 2 : sd_mod(c, "B3") ? 3 : 0;
     sd_dst(c, 1);
     sd_plain(c, 0, 1);
     c->x->imm = sd_number(c);
     c->i->p_read |= (uint8_t)(c->x->imm & 0x7f);
     if (c->x->imm > 0x7f) c->bad = true;
+    c->x->imm <<= 8 * byte;
     sd_set(c, sass_p2r);
 }
 

@@ -208,6 +208,8 @@ static void instructions(void **state) {
         {"MUFU.TANH R9,R0", 0, {0x42c80000, 0, 0}, 0, 0x3f800000, -1},
         {"VOTE.ANY R9,P1,P0", 0, {0, 0, 0}, 1, 1, 3},
         {"P2R R9,RZ,0x1", 0, {0, 0, 0}, 3, 1, -1},
+        {"P2R.B1 R9,R0,0x7f", 0, {0xffffffff, 0, 0}, 3, 0xffff83ff, -1},
+        {"P2R.B3 R9,R0,0x3", 0, {0, 0, 0}, 3, 0x03000000, -1},
         {"EXIT P0", 0, {0, 0, 0}, 0, 0, -1}, /* none exits */
     };
     (void)state;
