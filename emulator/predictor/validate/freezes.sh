@@ -32,9 +32,15 @@ each_freeze() {
     done
 }
 
-# Of each freeze its sum; of a chip's attention the newest table by family and kind of value; programs by length.
+# Of each freeze its sum; of a chip's newest freeze of attention the table by family and kind of value, of programs by length.
 page() {
     awk '
+        function programs_end(newest) {
+            worst = (-all[7] > all[8]) ? all[7] : all[8]
+            if (newest) printf "\n%s\n%s", programs, table
+            else printf "%s: mean %s %%, median %s, %s %% within 15, worst %+.0f, %d of %d predicted\n",
+                        programs, all[4], all[5], all[6], worst, all[2], all[2] + all[3]
+        }
         /^freeze [0-9]+, / { if (!attention && freeze) print ""; freeze = $0; attention = 1 }
         /^decisions: / { of = $3; sub(/^.*3 %, /, ""); right = $1 }
         /^validation: / { sub(/^validation: /, ""); printf "%-16s %s; %d of %d pairs in order\n", freeze, $0, right, of }
@@ -42,8 +48,14 @@ page() {
         /^(family|tensor|issue|latency) / && !attention { print }
         /^all / && !attention && !programs { print }
         /^(inside the|pairs that) / { print }
-        /^programs that nobody/ { print ""; print; programs = 1 }
-        programs && /(^ +n +none|^(short|medium|long|all) |launches of)/ { print }
+        /^programs that nobody/ {
+            if (programs) programs_end($NF != chip)
+            else print ""
+            programs = $0; chip = $NF; table = ""
+        }
+        programs && /^all / { split($0, all) }
+        programs && /(^ +n +none|^(short|medium|long|all) |^all, |launches of)/ { table = table $0 "\n" }
+        END { if (programs) programs_end(1) }
     ' "$1"
 }
 
