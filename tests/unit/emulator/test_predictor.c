@@ -918,7 +918,8 @@ static uint64_t active_with(int n_ctas, int n_warps) {
 static void all_that_fit_find_a_sub_core(void **state) {
     (void)state;
     assert_in_range(active_with(32, 1), 8 * 600 - 10, 8 * 600 + 20);
-    assert_in_range(active_with(3, 5), 4 * 600 - 10, 4 * 600 + 20); /* some have four, none has more */
+    assert_in_range(active_with(3, 5), 4 * 600 - 10,
+                    4 * 600 + 20); /* some have four, none has more */
     assert_in_range(active_with(10, 6), 16 * 600 - 10, 16 * 600 + 20);
 }
 
