@@ -107,7 +107,7 @@ struct sm_access sm_atomic(struct machine *m, struct sm *s, struct smsp *p, stru
     const double slices = slices_free(m, s, e, (double)d, is_float);
     const double taken = fmax(fmax(s->atomic_free, m->atomic_free), slices);
     p->lg[p->n_lg++ % SM_RING] = (uint64_t)fmax(s->atomic_free, taken - c->l2_writes_ahead);
-    /* one without an answer keeps its warp no longer than a store does (microbenchmark fresh, exit) */
+    /* one without an answer keeps its warp as long as a store does (microbenchmark fresh, exit) */
     const double latency =
         w->op->kind == PREDICTOR_GLOBAL_STORE ? c->l2_latency : c->atomic_latency;
     const uint64_t done = (uint64_t)(taken - own + latency) - start;

@@ -207,11 +207,11 @@ static uint64_t uneven(const struct machine *m, uint64_t waits) {
 
 /* SMs that want more than L2 or DRAM gives do not get equal shares: how late this one is, from -1 to 1. Of four SMs two are
  * late and two early; an SM that stands for others is on time. */
-static double luck(const struct machine *m, const struct sm *s) {
+static double lateness(const struct machine *m, const struct sm *s) {
     uint64_t i = (uint64_t)(s - m->sm), k = i & ~2ull;
-    double luck = (sm_spread(2 * k) + sm_spread(2 * k + 1)) / 2;
+    double late = (sm_spread(2 * k) + sm_spread(2 * k + 1)) / 2;
     if (!m->is_whole) return 0;
-    return i & 2 ? -luck : luck;
+    return i & 2 ? -late : late;
 }
 
 /* How long boxes take from DRAM on this SM, if they take so many cycles on average. Decoding shows it: the SMs of a launch of one
@@ -219,7 +219,7 @@ static double luck(const struct machine *m, const struct sm *s) {
 static double on_this_sm(const struct machine *m, const struct sm *s, double cycles,
                          double fetched) {
     if (fetched < m->chip->dram_box_bytes) return cycles;
-    return cycles * (1 + m->chip->dram_uneven * luck(m, s));
+    return cycles * (1 + m->chip->dram_uneven * lateness(m, s));
 }
 
 /* In a process's first launch an SM's first load or atomic finds out where memory lies; the others wait for it
@@ -260,7 +260,7 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rat
 static double writes_late(const struct machine *m, const struct sm *s) {
     const struct predictor_chip *c = m->chip;
     double since = m->write_free - (double)m->writes_since;
-    return luck(m, s) * fmin(c->l2_writes_uneven * since, c->l2_writes_uneven_most);
+    return lateness(m, s) * fmin(c->l2_writes_uneven * since, c->l2_writes_uneven_most);
 }
 
 /* A store that leaves sectors partly written: each of its lines costs as much as sm_write_line_bytes at least, on the

@@ -70,7 +70,6 @@ struct predictor_range {
     double lost;        /* share that L2 does not have when the launch begins */
     double cold;        /* share of new requests that DRAM answers, */
     double late;        /* and that wait for DRAM, whichever SM asked first */
-    bool is_written;
 };
 struct footprint {
     int n;
@@ -262,6 +261,14 @@ static uint64_t neighbours(uint64_t sector, uint64_t n) {
     return ((1ull << n) - 1) << sector % BITS / n * n;
 }
 
+/* Sets a bit; was it not set before? */
+static bool set_first(uint64_t *bits, uint64_t n) {
+    const uint64_t bit = neighbours(n, 1);
+    const bool is_first = !(bits[n / BITS] & bit);
+    bits[n / BITS] |= bit;
+    return is_first;
+}
+
 /* The age of the chunk that is touched now. */
 static uint32_t visit(struct footprint *f, struct predictor_range *r, uint64_t at) {
     struct predictor_chunk *c = &r->chunk[(at - r->begin) >> CHUNK_BITS];
@@ -306,17 +313,14 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
     if (cta + 1 > f->n_ctas) f->n_ctas = cta + 1;
     r->n_touched += !*page;
     const uint64_t sector = (at - r->begin) / SECTOR_BYTES;
-    uint64_t *seen = &r->sectors[sector / BITS];
-    r->n_lines += !(*seen & neighbours(sector, LINE_SECTORS));
-    r->n_pairs += !(*seen & neighbours(sector, PAIR_SECTORS));
-    const bool is_fresh = !(*seen & neighbours(sector, 1));
+    const uint64_t seen = r->sectors[sector / BITS];
+    r->n_lines += !(seen & neighbours(sector, LINE_SECTORS));
+    r->n_pairs += !(seen & neighbours(sector, PAIR_SECTORS));
+    const bool is_fresh = set_first(r->sectors, sector);
     r->n_sectors += is_fresh;
-    *seen |= neighbours(sector, 1);
     const uint32_t age = visit(f, r, at);
     if (is_written) {
-        uint64_t *stored = &r->written[sector / BITS];
-        r->n_written += !(*stored & neighbours(sector, 1));
-        *stored |= neighbours(sector, 1);
+        r->n_written += set_first(r->written, sector);
         r->stored++;
         r->stored_first += is_fresh;
     } else {
@@ -325,7 +329,6 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
         r->n_fresh += is_fresh;
         r->after[age]++;
     }
-    r->is_written |= is_written;
     *page = 1;
 }
 
@@ -518,7 +521,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
     m->prints_first = r->options->prints_first;
     m->user = r;
     r->n_asked = (uint64_t)(c->l2_bytes / c->sms / SECTOR_BYTES);
-    r->asked = heap_zeroed((uint64_t)n_sms * r->n_asked, sizeof *r->asked);
+    if (m->dram_part) r->asked = heap_zeroed((uint64_t)n_sms * r->n_asked, sizeof *r->asked);
     for (int i = 0; i < n_sms; i++) {
         double used =
             r->chip->l1_total_bytes - r->resident * (g->kernel->static_shared + g->shared_bytes +
@@ -965,7 +968,8 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
                   : none     ? 1
                              : predictor_lost(p->chip, since, written * since, same);
         lost += r->lost * each[i] / bytes;
-        p->range[i] = (struct prediction_range){r->begin, each[i], r->is_written, r->n_fresh > 0};
+        p->range[i] =
+            (struct prediction_range){r->begin, each[i], r->n_written > 0, r->n_fresh > 0};
     }
     /* what comes to an L2 that is not full replaces nothing */
     if (lost > f->lost) f->dirty *= f->lost / lost;

@@ -87,8 +87,8 @@ struct predictor_options {
     /* Bytes that the host has copied since the last launch, if it alone has filled the allocation that begins there; else 0.
      * NULL: it copied nothing. */
     double (*copied)(void *user, uint64_t begin);
-    double
-        filled; /* bytes of memory that the process has touched so far: L2 with room takes all copies */
+    /* Bytes of memory that the process has touched so far: L2 with room takes all copies. */
+    double filled;
     void *user;
     void (*progress)(void *progress_user, double share); /* now and then; may be NULL */
     void *progress_user;

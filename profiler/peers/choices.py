@@ -14,8 +14,8 @@ import ctypes
 import json
 import math
 import os
-import re
 import random
+import re
 import subprocess
 import sys
 
@@ -95,17 +95,19 @@ def measure(args):
 
 
 def chip_of(device):
-    """The file of chips/ for a device such as "NVIDIA H100 80GB HBM3": the model's times depend on the board."""
-    known = sorted(name.removesuffix(".txt") for name in os.listdir(os.path.join(ROOT, "chips")) if name.endswith(".txt"))
-    return next((chip for chip in known if re.search(rf"\b{chip}\b", device, re.I)), None)
+    """The NAME of chips/NAME.txt for a device such as "NVIDIA H100 80GB HBM3": the model's times depend on the board."""
+    for name in os.listdir(os.path.join(ROOT, "chips")):
+        chip = name.removesuffix(".txt")
+        if chip != name and re.search(rf"\b{re.escape(chip)}\b", device, re.I):
+            return chip
+    raise ValueError(f"chips/ has no file for {device}: make calibrate CHIP=NAME writes one on that GPU")
 
 
 def expected(program, p, device):
     """The ways of a problem now on such a device, the best expected first: in words, and us."""
     b, h, kv, sq, sk, d, causal = p
-    chip = chip_of(device)
-    command = [program, "--explain", "--csv", "--device", "emu", *(["--chip", chip] if chip else []), "--batch", b, "--heads", h, "--kv-heads", kv, "--seqlen-q", sq,
-               "--seqlen-k", sk, "--head-dim", d] + (["--causal"] if causal else [])
+    command = [program, "--explain", "--csv", "--device", "emu", "--chip", chip_of(device), "--batch", b, "--heads", h,
+               "--kv-heads", kv, "--seqlen-q", sq, "--seqlen-k", sk, "--head-dim", d] + (["--causal"] if causal else [])
     done = subprocess.run([str(x) for x in command], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"choices: {done.stderr.strip()}")
@@ -115,6 +117,7 @@ def expected(program, p, device):
 def whole(r):
     if len(r["problem"]) != 7 or not all(c["us"] > 0 and c["what"] for c in r["choices"]):
         raise ValueError("no problem of seven numbers with the times of its choices")
+    chip_of(r["device"])
 
 
 def look(args):

@@ -41,18 +41,21 @@ static const struct emu_allocation *pointed_to(const struct emu_memory *m, const
     return NULL;
 }
 
-int stale_at(const struct stale *s, const struct emu_memory *m, uint64_t at) {
-    const struct emu_allocation *a = s->n ? allocation_at(m, at) : NULL;
+/* The launch that did not run and that an allocation, if it is one, depends on; -1: there is none. */
+static int launch_of(const struct stale *s, const struct emu_allocation *a) {
     const int i = a ? find(s, a->base) : -1;
     return i < 0 ? -1 : s->launch[i];
+}
+
+int stale_at(const struct stale *s, const struct emu_memory *m, uint64_t at) {
+    return s->n ? launch_of(s, allocation_at(m, at)) : -1;
 }
 
 int stale_of(const struct stale *s, const struct emu_memory *m, const struct emu_grid *g) {
     bool end = false;
     for (int w = 0; s->n && !end; w++) {
-        const struct emu_allocation *a = pointed_to(m, g, w, &end);
-        int i = a ? find(s, a->base) : -1;
-        if (i >= 0) return s->launch[i];
+        const int launch = launch_of(s, pointed_to(m, g, w, &end));
+        if (launch >= 0) return launch;
     }
     return -1;
 }

@@ -43,7 +43,7 @@ zcat records/validation/h200-2.jsonl.gz > "$tap_dir/h200-2.jsonl"
 reader "validate, measured" "$tap_dir/h200-2.jsonl" "command counters" sh -c 'for file; do :; done; case $* in *--strict*) s=--strict ;; esac
     cp records/validation/cases-2.txt $(dirname "$file"); python3 emulator/predictor/validate/validate.py records/validation/predictions-2.jsonl "$file" $s' -
 reader peers-table records/runs/h200-peers.jsonl "problem" python3 profiler/peers/peers_table.py
-reader choices records/runs/h200-choices-6.jsonl "problem choices" sh -c 'for file; do :; done; case $* in *--strict*) s=--strict ;; esac
+reader choices records/runs/h200-choices-6.jsonl "problem choices device" sh -c 'for file; do :; done; case $* in *--strict*) s=--strict ;; esac
     python3 profiler/peers/choices.py $s --json "$file"' -
 cat > "$tap_dir/predict-1" << 'END'
 #!/bin/bash

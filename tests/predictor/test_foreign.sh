@@ -111,10 +111,11 @@ int main() {
     return 0;
 }
 EOF
-mkdir -p "$dir/unknown/bin"
-check "a program whose first launch is too long to run" bash -c "
-    runtime/attnlab-nvcc -O3 -o '$dir/unknown/bin/u' '$dir/unknown.cu' &&
-    JOBS=1 MOST=1e6 BUDGET_S=1 python3 $foreign predict '$dir/unknown' '$dir/unknown.jsonl'"
+limited() { # NAME: built, and predicted where only short launches run
+    mkdir -p "$dir/$1/bin" && runtime/attnlab-nvcc -O3 -o "$dir/$1/bin/$1" "$dir/$1.cu" &&
+        JOBS=1 MOST=1e6 BUDGET_S=1 python3 $foreign predict "$dir/$1" "$dir/$1.jsonl"
+}
+check "a program whose first launch is too long to run" limited unknown
 launch() { grep "\"launch\": $1," "$dir/unknown.jsonl"; }
 took() { sed -n "s/.*\"launch\": $2,.*\"elapsed\": \([0-9]*\).*/\1/p" "$dir/$1.jsonl"; } # FILE LAUNCH: predicted cycles
 near() { echo "$1 and $2" && awk -v a="$1" -v b="$2" -v most="$3" 'BEGIN {exit !(a > 0 && a > b * (1 - most) && a < b * (1 + most))}'; }
@@ -125,10 +126,11 @@ check "known data has one" [ -n "$(took unknown 6)" ]
 check "unknown data takes the usual way: as ones, not as zeros" near "$(took unknown 3)" "$(took unknown 7)" 0.05
 sed 's/^int main() {/int main() {\n    float *z, *w;\n    cudaMalloc(\&z, 4 * N), cudaMalloc(\&w, 4 * N), cudaMemset(z, 0, 4 * N);\n    make<<<64, 256>>>(w, 100000);\n    find<<<64, 256>>>(z, w);\n    find<<<64, 256>>>(w, z);\n    return 0;/' \
     "$dir/unknown.cu" > "$dir/stored.cu"
-mkdir -p "$dir/stored/bin"
-check "what only stores where the data is unknown has one" bash -c "
-    runtime/attnlab-nvcc -O3 -o '$dir/stored/bin/s' '$dir/stored.cu' && JOBS=1 MOST=1e6 BUDGET_S=1 python3 $foreign predict '$dir/stored' '$dir/stored.jsonl' &&
-    grep '\"launch\": 1,' '$dir/stored.jsonl' | grep -q elapsed && grep '\"launch\": 2,' '$dir/stored.jsonl' | grep -q 'depends on data of launch 0'"
+stored() {
+    limited stored && grep '"launch": 1,' "$dir/stored.jsonl" | grep -q elapsed &&
+        grep '"launch": 2,' "$dir/stored.jsonl" | grep -q 'depends on data of launch 0'
+}
+check "what only stores where the data is unknown has one" stored
 cat > "$dir/joined.cu" << 'EOF'
 __global__ void length(float *x, int n) { /* the address is known, though what was in its registers before the root is not */
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -147,10 +149,8 @@ int main() {
     return 0;
 }
 EOF
-mkdir -p "$dir/joined/bin"
-check "a place where ways join is reached by those ways alone" bash -c "
-    runtime/attnlab-nvcc -O3 -o '$dir/joined/bin/j' '$dir/joined.cu' &&
-    JOBS=1 MOST=1e6 BUDGET_S=1 python3 $foreign predict '$dir/joined' '$dir/joined.jsonl' && grep -q '\"launch\": 1,.*\"elapsed\"' '$dir/joined.jsonl'"
+joined() { limited joined && grep -q '"launch": 1,.*"elapsed"' "$dir/joined.jsonl"; }
+check "a place where ways join is reached by those ways alone" joined
 cat > "$dir/copied.cu" << 'EOF'
 enum { N = 1 << 20 };
 __global__ void add(float *x) {

@@ -123,17 +123,29 @@ def wanted(every):
     return [each for each in every if name_of(*each[1:]) in names]
 
 
+def run_nvcc(program, *arguments):
+    """None, or why it failed"""
+    try:
+        done = subprocess.run([NVCC, "--compat", "-O3", "-std=c++17", "-w", "-o", program, *arguments],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS["build"])
+    except subprocess.TimeoutExpired:
+        return f"not built in {SECONDS['build']} s"
+    return next((line for line in done.stdout.splitlines() if "error" in line), "nvcc failed") if done.returncode else None
+
+
+def compile_empty(work):
+    source = os.path.join(work, EMPTY + ".cu")
+    with open(source, "w") as f:
+        f.write(EMPTY_SOURCE)
+    return EMPTY, run_nvcc(os.path.join(work, "bin", EMPTY), source)
+
+
 def compile_one(work, suite, folder, source):
     name = name_of(suite, folder, source)
     program, at = os.path.join(work, "bin", name), os.path.dirname(source)
     others = other_sources(source)
     common = [f"-I{p}" for p in (at, os.path.dirname(at), *with_headers(folder))]
-    try:
-        done = subprocess.run([NVCC, "--compat", "-O3", "-std=c++17", "-w", *common, "-o", program, source, *others, "-lcublas"],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS["build"])
-        why = next((line for line in done.stdout.splitlines() if "error" in line), "nvcc failed") if done.returncode else None
-    except subprocess.TimeoutExpired:
-        why = f"not built in {SECONDS['build']} s"
+    why = run_nvcc(program, *common, source, *others, "-lcublas")
     if not why:
         if os.path.basename(at) == "src":
             at = os.path.dirname(at)
@@ -148,11 +160,7 @@ def build(work, folders):
     os.makedirs(os.path.join(work, "bin"), exist_ok=True)
     every = [(work, os.path.basename(os.path.abspath(f)), os.path.abspath(f), s) for f in folders for s in chosen(f)]
     done = in_parallel(lambda a: compile_one(*a), wanted(every))
-    source = os.path.join(work, EMPTY + ".cu")
-    with open(source, "w") as f:
-        f.write(EMPTY_SOURCE)
-    subprocess.run([NVCC, "--compat", "-O3", "-o", os.path.join(work, "bin", EMPTY), source], check=True)
-    for name, why in done:
+    for name, why in [compile_empty(work), *done]:
         if why:
             print(f"{name}: {why[:140]}")
     print(f"built {sum(not why for _, why in done)} of {len(done)} programs")
@@ -305,24 +313,25 @@ def same_launch(m, p):
     return "elapsed" in p and extent(p["grid"]) == extent(m["grid"]) and extent(p["block"]) == extent(m["block"])
 
 
-def launch_costs(rows):
+def launch_costs(pairs):
     """Cycles that an empty kernel took longer than predicted, as the first launch of its process and later; None: not measured."""
-    more = {int(m["launch"]): float(m["elapsed"]) - p["elapsed"] for m, p in rows if m["program"] == EMPTY and same_launch(m, p)}
+    more = {int(m["launch"]): float(m["elapsed"]) - p["elapsed"] for m, p in pairs if m["program"] == EMPTY and same_launch(m, p)}
     later = [more[i] for i in more if i]
     return (more[0], quantile(later, 0.5)) if 0 in more and later else None
 
 
-def compared(predicted, measured, by_board=False):
-    """[(measured row, predicted row, error in % or None)], without the empty program; by_board: the predictions with what an
-    empty kernel took on that board. None: it was not measured."""
+def paired(predicted, measured):
+    """[(measured row, predicted row or {})]"""
     with opened(predicted) as f:
         said = {(r["program"], r.get("launch")): r for r in map(json.loads, f)}
     with opened(measured) as f:
         counted = list(csv.DictReader(f))
-    pairs = [(m, said.get((m["program"], int(m["launch"])), {})) for m in counted]
-    costs = launch_costs(pairs) if by_board else (0, 0)
-    if not costs:
-        return None
+    return [(m, said.get((m["program"], int(m["launch"])), {})) for m in counted]
+
+
+def compared(pairs, costs=(0, 0)):
+    """[(measured row, predicted row, error in % or None)], without the empty program. costs: cycles that a launch takes longer
+    than predicted, the first of its process and later ones."""
     rows = []
     for m, p in pairs:
         if m["program"] != EMPTY:
@@ -340,7 +349,8 @@ def sums(errors):
 
 
 def compare(predicted, measured, each=False, out=None):
-    rows = compared(predicted, measured)
+    pairs = paired(predicted, measured)
+    rows = compared(pairs)
     for m, p, error in rows if each else ():
         said = f"{p['elapsed']:10d} {error:+7.1f} {p['l2']}" if error is not None else "n/a " + p.get("none", "")[:60]
         print(f"{m['program'][:44]:44s} {m['kernel'][:28]:28s} {m['grid']:>16s} {m['block']:>14s} {m['elapsed']:>10s} {said}")
@@ -350,7 +360,8 @@ def compare(predicted, measured, each=False, out=None):
         for name in dict.fromkeys(key(m) for m, _, _ in rows):
             some = [e for m, _, e in rows if key(m) == name]
             print(line(name[:40], [e for e in some if e is not None], sum(e is None for e in some)))
-    by_board = compared(predicted, measured, by_board=True) or ()
+    costs = launch_costs(pairs)
+    by_board = compared(pairs, costs) if costs else ()
     for name in sorted({length(float(m["elapsed"])) for m, _, _ in by_board}) + ["all"] if by_board else ():
         some = [e for m, _, e in by_board if e is not None and name in ("all", length(float(m["elapsed"])))]
         print(line(f"{name}, with that board's launches", some, len(by_board) - len(some) if name == "all" else 0))
