@@ -173,7 +173,7 @@ static struct table_cell launch_peak_pct(const json_t *record) {
 static struct { double fma, mma, wgmma; /* 0: not known */ } reached;
 
 static void read_ceilings(const char *path) {
-    FILE *f = fopen(path, "r");
+    FILE *f = path_open(path);
     char line[256], name[64], kind[16];
     double value;
     while (f && fgets(line, sizeof line, f)) {

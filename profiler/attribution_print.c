@@ -342,7 +342,7 @@ static void print_reasons(const struct view *v) {
     const char *why = v->named ? group_read("STALL", g) : NULL;
     bool known = v->named && !why;
     if (known) fprintf(v->out, "\nissue or stall: what a warp's cycles are\n");
-    if (why) fprintf(v->out, "\nwhat the names of stalls mean that are predicted: n/a: %s\n", why);
+    if (why) fprintf(v->out, "\nwhat the names of the stalls mean: n/a: %s\n", why);
     for (int r = 0; known && r < v->s->n_reasons; r++)
         for (int i = 0; v->named >> r & 1 && i < g->n; i++) {
             char formula[64];

@@ -1,6 +1,7 @@
 #include "groups_folder.h"
 
 #include "common/base/program.h"
+#include "common/base/path.h"
 #include "common/base/reason.h"
 #include "common/base/heap.h"
 
@@ -32,7 +33,7 @@ static int is_group_file(const struct dirent *entry) {
 }
 
 static const char *read_text(const char *path, char *text, size_t *bytes) {
-    FILE *f = fopen(path, "rb");
+    FILE *f = path_open(path);
     if (!f) return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     *bytes = fread(text, 1, MAX_FILE_BYTES, f);
     bool failed = ferror(f), whole = fgetc(f) == EOF;

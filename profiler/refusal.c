@@ -1,5 +1,6 @@
 #include "refusal.h"
 
+#include "common/base/path.h"
 #include "common/base/reason.h"
 
 #include <cupti_result.h>
@@ -113,7 +114,7 @@ const char *refusal_of_flags(const struct refusal_flags *f) {
 }
 
 int refusal_admin_only(const char *path) {
-    FILE *f = fopen(path, "r");
+    FILE *f = path_open(path);
     if (!f) return -1;
     char line[256];
     int value = -1;

@@ -1,5 +1,7 @@
 #include "ptxas.h"
 
+#include "path.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,7 +10,7 @@
 /* ptxas -v says "Compiling entry function 'attention' for 'sm_90a'", later "Used 64 registers,
  * ...". */
 int ptxas_registers(const char *path, const char *kernel) {
-    FILE *f = fopen(path, "r");
+    FILE *f = path_open(path);
     if (!f) return errno == ENOENT ? -1 : -2;
     char line[1024], name[256];
     bool inside = false;

@@ -1,5 +1,6 @@
 #include "kernel_hash.h"
 
+#include "common/base/path.h"
 #include "common/base/heap.h"
 #include "common/base/reason.h"
 
@@ -29,7 +30,7 @@ static const char *digest(const char *path, char out[KERNEL_HASH_BYTES]) {
     const char *why = NULL;
     char *line = NULL;
     size_t bytes = 0;
-    FILE *f = fopen(path, "r");
+    FILE *f = path_open(path);
     if (!f) return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     while (errno = 0, getline(&line, &bytes, f) > 0) {
         const char *text = line + strspn(line, " \t\r\n");

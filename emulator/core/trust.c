@@ -1,6 +1,7 @@
 /* Which races are trusted. */
 #include "trust.h"
 
+#include "common/base/path.h"
 #include "common/base/heap.h"
 #include "common/base/reason.h"
 
@@ -44,7 +45,7 @@ bool emu_trusted(const struct emu_trust *trust, int n, const struct emu_origin *
 }
 
 const char *emu_trust_read(const char *path, const struct emu_trust **out, int *n) {
-    FILE *f = fopen(path, "r");
+    FILE *f = path_open(path);
     char line[512], where[256], within[256];
     struct emu_trust *list = NULL;
     *n = 0;

@@ -1,5 +1,6 @@
 /* One product: multiplied, judged, measured, counted; printed and recorded. */
 #include "product.h"
+#include "common/base/path.h"
 #include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "common/harness/check.h"
@@ -155,7 +156,7 @@ static void print_ptxas(const struct experiment *e) {
     char path[PATH_MAX + 80], image[48], line[512];
     snprintf(path, sizeof path, "%s/%s.sm_90a.ptxas", stage_image_folder(stage.name),
              experiment_image(e, image));
-    FILE *f = strchr(image, '-') ? fopen(path, "r") : NULL;
+    FILE *f = strchr(image, '-') ? path_open(path) : NULL;
     while (f && fgets(line, sizeof line, f))
         if (strstr(line, "(C75")) printf("ptxas: %s", strchr(line, '('));
     if (f) fclose(f);

@@ -250,7 +250,7 @@ static const char *read_page(char **text) {
     *text = NULL;
     if (!program_find("watch/page.html", path, sizeof path))
         return reason_as(STATUS_FILE, "there is no build/watch/page.html: run make watch-page");
-    FILE *f = fopen(path, "r");
+    FILE *f = path_open(path);
     if (!f || getdelim(text, &room, 0, f) < 0 || !strstr(*text, marker)) {
         free(*text);
         *text = NULL;
