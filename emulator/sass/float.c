@@ -93,6 +93,19 @@ enum sass_go sass_float_mode(struct sass_warp *w, const struct sass_exec *x, uin
     return go;
 }
 
+/* A product times 2^mode2, rounded once; mode: subnormal numbers are 0. */
+enum sass_go sass_fmul_scaled(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    const double scale = ldexp(1, (int8_t)x->mode2);
+    SOURCE(0);
+    SOURCE(1);
+    DEST;
+    if (x->mode)
+        EACH(number(flush((float)((double)flush(F(0)) * flush(F(1)) * scale))));
+    else
+        EACH(number((float)((double)F(0) * F(1) * scale)));
+    return SASS_GO_NEXT;
+}
+
 /* -0 < +0; a NaN loses against a number, two give the canonical one. */
 static inline float largest(float a, float b) {
     float m = a > b || b != b ? a : b;

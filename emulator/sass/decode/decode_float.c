@@ -30,8 +30,23 @@ static void d_fadd(struct decoder *c) {
     sd_fsrc(c, 0);
     sd_fsrc(c, 1);
 }
+/* FMUL.D2 is half of the product, .M4 four times it: mode2 is the power of two; mode: .FTZ. */
+static bool d_scaled_product(struct decoder *c) {
+    static const struct {
+        const char *modifier;
+        int power;
+    } scale[] = {{"D2", -1}, {"D4", -2}, {"D8", -3}, {"M2", 1}, {"M4", 2}, {"M8", 3}};
+    for (size_t i = 0; i < sizeof scale / sizeof *scale; i++)
+        if (sd_mod(c, scale[i].modifier)) {
+            c->x->mode = sd_mod(c, "FTZ");
+            c->x->mode2 = (uint8_t)scale[i].power;
+            sd_set(c, sass_fmul_scaled);
+            return true;
+        }
+    return false;
+}
 static void d_fmul(struct decoder *c) {
-    rounding(c, 1);
+    if (!d_scaled_product(c)) rounding(c, 1);
     sd_dst(c, 1);
     sd_fsrc(c, 0);
     sd_fsrc(c, 1);
