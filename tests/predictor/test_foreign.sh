@@ -29,6 +29,10 @@ printf '%s\n' '{"program": "empty", "launch": 0, "grid": [1, 1, 1], "block": [1,
 python3 $foreign compare "$dir/with.jsonl" "$dir/with.csv" > "$dir/table"
 check "what an empty kernel took on that board" grep -qE "^all, with that board's launches +1 +2 +5[.]0 " "$dir/table"
 check "the empty kernel is none of the programs" grep -qE '^all +1 +2 +10[.]0 ' "$dir/table"
+{ cat "$dir/measured.csv"; printf '%s\n' 'q,0,k,"(2, 1, 1)","(32, 1, 1)",,' 'q,1,k,"(2, 1, 1)","(32, 1, 1)",n/a,'; } > "$dir/without.csv"
+python3 $foreign compare "$dir/predicted.jsonl" "$dir/without.csv" > "$dir/table"
+check "launches of which nothing was counted are left out" bash -c "
+    grep -q '^2 launches left out' '$dir/table' && grep -qE '^all +1 +2 +10[.]0 ' '$dir/table'"
 printf '%s\n' "1 cases" "programs: 9 first launches of programs by others, mean error 1.0 %, worst 2.0 %" > "$dir/chip.txt"
 printf '%s\n' "1 cases" "programs: 1 first launches of programs by others, mean error 10.0 %, worst 10.0 %" \
     "cycles of programs: 8 in 10 of 1 first launches of programs by others were within 10.0 %" > "$dir/wanted"

@@ -320,12 +320,19 @@ def launch_costs(pairs):
     return (more[0], quantile(later, 0.5)) if 0 in more and later else None
 
 
+def is_number(text):
+    return re.fullmatch(r"[0-9]+([.][0-9]+)?", text or "") is not None
+
+
 def paired(predicted, measured):
     """[(measured row, predicted row or {})]"""
     with opened(predicted) as f:
         said = {(r["program"], r.get("launch")): r for r in map(json.loads, f)}
     with opened(measured) as f:
-        counted = list(csv.DictReader(f))
+        every = list(csv.DictReader(f))
+    counted = [m for m in every if is_number(m["elapsed"])]
+    if len(counted) < len(every):
+        print(f"{len(every) - len(counted)} launches left out: {measured} has no cycles for them")
     return [(m, said.get((m["program"], int(m["launch"])), {})) for m in counted]
 
 
