@@ -12,7 +12,7 @@ with open(sys.argv[1]) as f:
 lib, n = ctypes.CDLL("build/fit/model.so"), ctypes.c_int()
 lib.model_shapes.restype = ctypes.POINTER(ctypes.c_double)
 shapes = lib.model_shapes(ctypes.byref(n))
-for i in range(0, n.value, n.value // 12):
+for i in range(0, n.value, n.value // 15): # five shapes, three head dims
     shapes[i] *= float(sys.argv[2])
 wrong = 0
 for w in ways:
@@ -28,4 +28,17 @@ END
 check "all ways, to a hundredth" same 1
 reject() { ! same 2; }
 check "another constant is another time" reject
+named() { # the constants that fit.py treats apart are those of that name in cut.c
+    python3 - <<'END'
+import ctypes, re, sys
+lib, n = ctypes.CDLL("build/fit/model.so"), ctypes.c_int()
+lib.model_speed.restype = ctypes.POINTER(ctypes.c_double)
+speed = lib.model_speed(ctypes.byref(n))
+with open("stages/6-wgmma-attention/cut.c") as f:
+    text = f.read()
+there = {name: float(re.search(rf"[.]{name} = ([0-9.]+)", text)[1]) for name in ("hot", "hot_wide")}
+sys.exit(there["hot"] == there["hot_wide"] or any(speed[getattr(lib, f"model_{name}")()] != v for name, v in there.items()))
+END
+}
+check "what short turns do not show is found by its name" named
 tap_done

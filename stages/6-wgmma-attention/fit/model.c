@@ -16,6 +16,10 @@ double *model_shapes(int *n) {
     return *n = sizeof shape_speed / sizeof(double), (double *)&shape_speed;
 }
 
+/* Where hot and hot_wide are among the first. */
+int model_hot(void) { return offsetof(struct speed, hot) / sizeof(double); }
+int model_hot_wide(void) { return offsetof(struct speed, hot_wide) / sizeof(double); }
+
 /* The number in chip.c of the chip on this board; -1: none. */
 int model_chip(char *board) {
     for (int i = 0; chip_at(i); i++)
