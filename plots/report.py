@@ -66,6 +66,10 @@ def newest(path, problem):
     """{stage: its newest record on the problem}; records of an unknown schema are refused."""
     def whole(r):
         if "stage" in r and r["problem"]["text"] == problem:
+            for c in r["counters"]:
+                if "value" in c and c["value"] is None:  # common/harness/record.c: of no finite number
+                    del c["value"]
+                    c.setdefault("na", "no finite value")
             pedigree(r), r["counters"], cell(r, "duration_us")
 
     found = {}
@@ -178,7 +182,9 @@ def hot_lines(path, problem, n=5):
     """For each stage the lines that take most of what limits its kernel, and what warps wait for there."""
     tables = []
     for stage, r in newest(path, problem).items():
-        hot = r["hot"]
+        hot = r.get("hot")
+        if not hot:
+            fail(f"{path} holds no lines: build/stage-N --source --json FILE writes them")
         share = SHARES.get(hot["limit"], "share of the stall samples" if "samples" in hot else "share of the warps' cycles, predicted")
         rows = []
         for line in sorted(hot["lines"], key=lambda l: -l["share"])[:n]:
@@ -203,6 +209,9 @@ def main():
     p.add_argument("--hot")
     p.add_argument("--timelines", nargs="*", default=[])
     o = p.parse_args()
+    for t in o.timelines:
+        if "=" not in t or not os.path.exists(t.split("=", 1)[0]):
+            p.error(f"--timelines takes PICTURE=TITLE of pictures that are there, not '{t}'")
 
     if not o.program and not (o.records and o.problem and o.pictures):
         p.error("give --records, --problem and --pictures, or --program")

@@ -439,7 +439,7 @@ static int print_newest(const char *path, const char *object, const char *key) {
     return why ? (int)reason_status(why, STATUS_FILE) : 0;
 }
 
-/* "h200 1980" for "NVIDIA H200" and for "emulator (h200)"; nothing for a board not in chip.h. */
+/* "h200 1980 132" for "NVIDIA H200" and for "emulator (h200)"; nothing for a board not in chip.h. */
 static int print_chip(const char *path) {
     char device[256];
     int status = newest_text(path, "device", "name", device, sizeof device);
@@ -450,7 +450,9 @@ static int print_chip(const char *path) {
         if (!strcmp(device, c->board) || !strcmp(device, emulator))
             printf("%s %d %d\n", c->name, c->clock_mhz, c->n_sms);
     }
-    return status;
+    const char *why = status ? NULL : path_stdout();
+    if (why) fprintf(stderr, "tabulate: %s\n", why);
+    return why ? (int)reason_status(why, STATUS_FILE) : status;
 }
 
 int main(int argc, char **argv) {

@@ -27,7 +27,8 @@ static const char *skip_blank(const char *s, const char *end, int *line) {
         } else if (end - s >= 2 && s[0] == '/' && s[1] == '/') {
             while (s < end && *s != '\n') ++s;
         } else if (end - s >= 2 && s[0] == '/' && s[1] == '*') {
-            for (s += 2; s < end && !(s[-1] == '*' && s[0] == '/' && s[-2] != '/'); ++s)
+            const char *open = s; /* its own star ends no comment */
+            for (s += 2; s < end && !(s > open + 2 && s[-1] == '*' && s[0] == '/'); ++s)
                 *line += *s == '\n';
             s += s < end;
         } else {

@@ -183,6 +183,7 @@ static const char *parse(char *text, struct sass_listing *out) {
         out->function = f;
         f = &out->function[out->n++];
         *f = (struct sass_function){.name = field[1], .n = atoi(field[2])};
+        if (f->n < 0 || (size_t)f->n > strlen(at)) return f->n = 0, "the cache is damaged";
         f->line = heap_zeroed((size_t)f->n + 1, sizeof *f->line);
         for (int i = 0; i < f->n; i++) {
             if (!split_line(&at, field, &n) || (n != 3 && n != 5)) return "the cache is damaged";
@@ -223,7 +224,12 @@ static const char *disassemble(const char *cubin_path, char **out) {
     }
     int n_lines = 0;
     struct lines *lines = read_lines(pipe, &n_lines);
-    pclose(pipe);
+    if (pclose(pipe)) { /* kept, such a listing would never have lines */
+        for (int g = 0; g < n_lines; g++) free(lines[g].place);
+        free(lines);
+        sass_listing_close(&l);
+        return reason_as(STATUS_DEVICE, "%s -gi does not take %s", program, cubin_path);
+    }
     memory = open_memstream(out, &bytes);
     if (!memory) heap_exhausted();
     for (int f = 0; f < l.n; f++) {
@@ -251,30 +257,41 @@ static uint64_t hash(const unsigned char *p, size_t n) { /* FNV-1a */
     return h;
 }
 
+/* What an earlier run has left there; false if that is nothing, or damaged. */
+static bool read_cached(const char *path, struct sass_listing *out) {
+    size_t n;
+    char *text = path_read(path, &n);
+    if (!text) return false;
+    if (n && !parse(text, out)) return true;
+    if (!out->text) free(text);
+    sass_listing_close(out);
+    return false;
+}
+
+/* Nothing, if it cannot be written. */
+static void write_cached(const char *folder, const char *path, const char *text) {
+    char part[PATH_MAX + 32];
+    snprintf(part, sizeof part, "%s.%d", path, (int)getpid());
+    mkdir(folder, 0777);
+    FILE *f = fopen(part, "w");
+    bool ok = f && fputs(text, f) >= 0;
+    if (f && fclose(f)) ok = false;
+    if (!ok || rename(part, path)) unlink(part);
+}
+
 const char *sass_listing_open(const char *cubin_path, const void *cubin, size_t bytes,
                               const char *cache_dir, struct sass_listing *out) {
     char cached[PATH_MAX] = "", *text = NULL;
-    size_t n;
     memset(out, 0, sizeof *out);
     if (cache_dir) {
         snprintf(cached, sizeof cached, "%s/%016llx-%zu.v%d", cache_dir,
                  (unsigned long long)hash(cubin, bytes), bytes, VERSION);
-        text = path_read(cached, &n);
+        if (read_cached(cached, out)) return NULL;
     }
-    if (!text) {
-        const char *why = disassemble(cubin_path, &text);
-        if (why) return why;
-        if (cache_dir) { /* no cache if it cannot be written */
-            char part[PATH_MAX + 32];
-            snprintf(part, sizeof part, "%s.%d", cached, (int)getpid());
-            mkdir(cache_dir, 0777);
-            FILE *f = fopen(part, "w");
-            bool ok = f && fputs(text, f) >= 0;
-            if (f && fclose(f)) ok = false;
-            if (!ok || rename(part, cached)) unlink(part);
-        }
-    }
-    const char *why = parse(text, out);
+    const char *why = disassemble(cubin_path, &text);
+    if (why) return why;
+    if (cache_dir) write_cached(cache_dir, cached, text);
+    why = parse(text, out);
     if (why) sass_listing_close(out);
     return why ? reason_as(STATUS_FILE, "%s: %s", cached, why) : NULL;
 }

@@ -101,4 +101,8 @@ def in_another_unit(lab, name, value, tolerance, expected=None):
 
 
 def read_sheet(path):
-    return json.loads(path.read_text()) if path.exists() else {}
+    try:
+        sheet = json.loads(path.read_text()) if path.exists() else {}
+    except ValueError as why:
+        raise ValueError(f"{path} is no JSON ({why}): correct it, or remove it and answer again") from None
+    return sheet

@@ -27,6 +27,15 @@ def read(folder):
     return hints
 
 
+def given_before(state):
+    """{part: hints given, "last": part}; {} of a file that is damaged: it holds nothing else."""
+    try:
+        told = json.loads(state.read_text()) if state.exists() else {}
+    except ValueError:
+        told = {}
+    return told if isinstance(told, dict) else {}
+
+
 def main():
     parser = argparse.ArgumentParser(description="prints the next hint")
     parser.add_argument("lab", type=lab_folder.known, metavar="N")
@@ -38,7 +47,7 @@ def main():
         kernel = build.Kernel(folder, source, source)
         holes, hints = folder.holes(), read(folder)
         state = source / "hints-given"
-        told = json.loads(state.read_text()) if state.exists() else {}
+        told = given_before(state)
         empty = {sentence for _, _, sentence in check.empty_holes(kernel)}
         first = next((n for n, hole in enumerate(holes, 1) if hole[3] in empty), told.get("last", 1))
         part = given.part or first

@@ -142,6 +142,9 @@ def look(args):
             continue
         (what, expect), best = min(tried, key=lambda way: us[way[0]]), min(us, key=us.get)
         rows.append((us[what] / us[best], r["problem"], what, us[what], expect, best, us[best]))
+    if not rows:
+        print(f"choices: {args.json}: of no problem the time of a choice is known that the model takes now", file=sys.stderr)
+        sys.exit(5)
     rows.sort(reverse=True)
     good = sum(row[0] <= WITHIN for row in rows)
     share = 100 * good / max(1, len(rows))

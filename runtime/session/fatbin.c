@@ -22,9 +22,13 @@ size_t fatbin_bytes(const void *fatbin, size_t most) {
 /* ".target sm_90a" -> 90 and 'a'; 0 if there is none. */
 static int target_of(const char *text, size_t bytes, char *suffix) {
     const char *at = memmem(text, bytes, ".target", 7);
+    char line[32] = ""; /* the text may have no end of its own */
     int cc = 0;
     *suffix = 0;
-    if (!at || sscanf(at, ".target sm_%d%c", &cc, suffix) < 1) return 0;
+    if (at)
+        snprintf(line, sizeof line, "%.*s", (int)(text + bytes - at < 31 ? text + bytes - at : 31),
+                 at);
+    if (!at || sscanf(line, ".target sm_%d%c", &cc, suffix) < 1) return 0;
     if (*suffix != 'a' && *suffix != 'f') *suffix = 0;
     return cc;
 }
@@ -127,12 +131,15 @@ int fatbin_registers(const unsigned char *cubin, size_t bytes, const char *kerne
             goto done;
         if (x->sh_type == SHT_SYMTAB) symbols = x;
     }
+    if (names->sh_type == SHT_NOBITS) goto done; /* no bytes of the file */
     for (int s = 0; s < h.e_shnum; s++)
-        if (section[s].sh_name < names->sh_size &&
+        if (section[s].sh_type != SHT_NOBITS && section[s].sh_name < names->sh_size &&
             !strncmp((const char *)cubin + names->sh_offset + section[s].sh_name, ".nv.info",
                      names->sh_size - section[s].sh_name))
             info = &section[s];
-    if (!symbols || !info || symbols->sh_link >= h.e_shnum) goto done;
+    if (!symbols || !info || symbols->sh_link >= h.e_shnum ||
+        section[symbols->sh_link].sh_type == SHT_NOBITS)
+        goto done;
     const Elf64_Shdr *strings = &section[symbols->sh_link];
     for (uint32_t n = 0; n < symbols->sh_size / sizeof(Elf64_Sym) && found < 0; n++) {
         Elf64_Sym symbol;

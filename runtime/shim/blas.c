@@ -122,6 +122,7 @@ static uint64_t address_of(const struct matrix *m, int n) {
 
 /* Where it lies; NULL if a part of it is no device memory. */
 static char *matrix_at(const struct session *s, const struct matrix *m, int n) {
+    if (m->columns < 1 || m->rows < 1) return m->at; /* nothing of it is read: k is 0 */
     uint64_t last = (uint64_t)(m->columns - 1) * (uint64_t)m->ld + (uint64_t)m->rows;
     return emu_memory_at(s->memory, address_of(m, n), last * size_of(m->type));
 }
@@ -329,7 +330,13 @@ int blas_multiply(struct blas_product p) {
     return status;
 }
 
-double blas_scalar(const void *at, int type) { return element(type, at, 0); }
+/* alpha and beta lie where cublasSetPointerMode says: of the device's memory the host has no address. */
+double blas_scalar(const void *at, int type) {
+    const struct session *s = session_lock();
+    const double x = element(type, s ? session_place(s, at) : at, 0);
+    if (s) session_unlock();
+    return x;
+}
 /* CUBLAS_COMPUTE_16F: 64, 65; 32F: 68, 69, 74, 75, 77; 64F: 70, 71 */
 int blas_scalar_type(int compute) {
     return compute == 64 || compute == 65 ? R_16F : compute == 70 || compute == 71 ? R_64F : R_32F;

@@ -174,7 +174,7 @@ EXPORT int cublasLtMatmul(void *handle, const struct desc *d, const void *alpha,
                           const void *beta, const void *c, const struct layout *c_is, void *out,
                           const struct layout *out_is, const void *algorithm, void *workspace,
                           size_t workspace_bytes, void *stream) {
-    (void)handle, (void)algorithm, (void)workspace, (void)workspace_bytes, (void)stream;
+    (void)handle, (void)algorithm, (void)workspace, (void)workspace_bytes;
     if (!d || !a_is || !b_is || !c_is || !out_is || !alpha || !beta) return INVALID;
     if (!supported(d, (const struct layout *[]){a_is, b_is, c_is, out_is})) return NOT_SUPPORTED;
     const int64_t *v = d->value, epilogue = v[DESC_EPILOGUE];
@@ -200,5 +200,6 @@ EXPORT int cublasLtMatmul(void *handle, const struct desc *d, const void *alpha,
         p.bias.type = v[DESC_BIAS_TYPE] < 0 ? p.d.type : (int)v[DESC_BIAS_TYPE];
         p.bias.ld = p.m;
     }
-    return blas_multiply(p);
+    stream_enter(stream);
+    return (int)stream_leave((cudaError_t)blas_multiply(p));
 }

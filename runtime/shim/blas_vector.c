@@ -127,14 +127,14 @@ static int measure(enum measure what, struct vector x, struct vector y, void *ou
 #define VECTORS(t, type, wide)                                                                     \
     EXPORT int cublas##t##axpy_v2(struct blas_handle *h, int n, const type *alpha, const type *x,  \
                                   int incx, type *y, int incy) {                                   \
-        return IN_STREAM(                                                                          \
-            h, change(AXPY, (double)*alpha, vector(x, n, incx, wide), vector(y, n, incy, wide)));  \
+        return IN_STREAM(h, change(AXPY, blas_scalar(alpha, wide ? R_64F : R_32F),                 \
+                                   vector(x, n, incx, wide), vector(y, n, incy, wide)));           \
     }                                                                                              \
     EXPORT int cublas##t##scal_v2(struct blas_handle *h, int n, const type *alpha, type *x,        \
                                   int incx) {                                                      \
         struct vector all = vector(x, n, incx < 0 ? 0 : incx, wide);                               \
         if (incx <= 0) return FINE; /* as in BLAS */                                               \
-        return IN_STREAM(h, change(SCAL, (double)*alpha, all, all));                               \
+        return IN_STREAM(h, change(SCAL, blas_scalar(alpha, wide ? R_64F : R_32F), all, all));     \
     }                                                                                              \
     EXPORT int cublas##t##copy_v2(struct blas_handle *h, int n, const type *x, int incx, type *y,  \
                                   int incy) {                                                      \
@@ -245,8 +245,9 @@ static int trsm(const int how[4], int m, int n, const void *alpha, const void *a
     EXPORT int cublas##t##geam(struct blas_handle *h, int op_a, int op_b, int m, int n,            \
                                const type *alpha, const type *a, int lda, const type *beta,        \
                                const type *b, int ldb, type *c, int ldc) {                         \
-        return IN_STREAM(h, geam(op_a, op_b, m, n, (double)*alpha, a, lda, (double)*beta, b, ldb,  \
-                                 c, ldc, wide));                                                   \
+        return IN_STREAM(h,                                                                        \
+                         geam(op_a, op_b, m, n, blas_scalar(alpha, wide ? R_64F : R_32F), a, lda,  \
+                              blas_scalar(beta, wide ? R_64F : R_32F), b, ldb, c, ldc, wide));     \
     }                                                                                              \
     EXPORT int cublas##t##trsm_v2(struct blas_handle *h, int side, int fill, int op, int diagonal, \
                                   int m, int n, const type *alpha, const type *a, int lda,         \

@@ -24,6 +24,7 @@ struct function {
 struct binary { /* a registered fat binary, or a loaded module */
     struct binary *next;
     const void *fatbin;
+    size_t most;         /* bytes that it may have; SIZE_MAX: not known */
     struct image *image; /* NULL: not used yet */
     char *text;          /* a module's own copy of its PTX */
     struct function *functions;
@@ -120,7 +121,8 @@ size_t array_memory(cudaArray_const_t a, struct cudaPitchedPtr *out);
 
 /* cudart_launch.c */
 cudaError_t binary_load(struct session *s, struct binary *b);
-cudaError_t binary_open(struct session *s, const void *image, struct binary **out); /* a module */
+cudaError_t binary_open(struct session *s, const void *image, size_t most_bytes,
+                        struct binary **out); /* a module */
 cudaError_t function_find(struct session *s, struct binary *b, const char *name,
                           struct function **out);
 cudaError_t function_of(struct session *s, const void *host_or_handle, struct kernel **out);

@@ -30,6 +30,7 @@ EXPORT void **__cudaRegisterFatBinary(void *given) {
     const struct wrapper *w = given;
     struct binary *b = obtain(sizeof *b);
     if (w->magic == WRAPPER_MAGIC) b->fatbin = w->fatbin;
+    b->most = SIZE_MAX;
     b->next = binaries;
     return (void **)(binaries = b);
 }
@@ -97,7 +98,7 @@ cudaError_t binary_load(struct session *s, struct binary *b) {
         if (b->text)
             ptx.text = b->text, ptx.bytes = strlen(b->text);
         else if (b->fatbin)
-            fatbin_find(b->fatbin, SIZE_MAX, &s->info.chip, &ptx);
+            fatbin_find(b->fatbin, b->most, &s->info.chip, &ptx);
         b->image = session_add_image(s, &ptx);
         if (!b->image) return cudaErrorMemoryAllocation;
     }
@@ -114,12 +115,13 @@ cudaError_t binary_load(struct session *s, struct binary *b) {
     return cudaSuccess;
 }
 
-cudaError_t binary_open(struct session *s, const void *image, struct binary **out) {
+cudaError_t binary_open(struct session *s, const void *image, size_t most, struct binary **out) {
     struct binary *b = obtain(sizeof *b);
     const struct wrapper *w = image;
-    if (w->magic == WRAPPER_MAGIC)
+    b->most = most;
+    if (most == SIZE_MAX && w->magic == WRAPPER_MAGIC)
         b->fatbin = w->fatbin;
-    else if (fatbin_bytes(image, SIZE_MAX))
+    else if (fatbin_bytes(image, most))
         b->fatbin = image;
     else if (memcmp(image, "\177ELF", 4))
         b->text = strdup(image);
@@ -233,13 +235,28 @@ cudaError_t cudaMemcpyFromSymbol(void *to, const void *host, size_t bytes, size_
     cudaError_t e = symbol_range(s, host, bytes, offset, &at);
     return cudart_leave(e ? e : memory_copy(s, to, at, bytes, kind));
 }
+/* The node of a copy with a variable, whose address does not change. */
+static cudaError_t capture_symbol(cudaGraph_t g, const void *host, void *other, bool to_symbol,
+                                  size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
+    WITH_SESSION(s);
+    char *at;
+    cudaError_t e = cudart_leave(symbol_range(s, host, bytes, offset, &at));
+    return e           ? e
+           : to_symbol ? graph_add_copy(g, at, bytes, other, bytes, bytes, 1, kind)
+                       : graph_add_copy(g, other, bytes, at, bytes, bytes, 1, kind);
+}
+
 cudaError_t cudaMemcpyToSymbolAsync(const void *host, const void *from, size_t bytes, size_t offset,
                                     enum cudaMemcpyKind kind, cudaStream_t stream) {
+    cudaGraph_t g = graph_capturing(stream);
+    if (g) return capture_symbol(g, host, (void *)(uintptr_t)from, true, bytes, offset, kind);
     stream_enter(stream);
     return stream_leave(cudaMemcpyToSymbol(host, from, bytes, offset, kind));
 }
 cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *host, size_t bytes, size_t offset,
                                       enum cudaMemcpyKind kind, cudaStream_t stream) {
+    cudaGraph_t g = graph_capturing(stream);
+    if (g) return capture_symbol(g, host, to, false, bytes, offset, kind);
     stream_enter(stream);
     return stream_leave(cudaMemcpyFromSymbol(to, host, bytes, offset, kind));
 }

@@ -131,6 +131,7 @@ cudaError_t memory_free(struct session *s, void *p, bool waits) {
     if (!p) return cudaSuccess;
     if (!piece && check_freed(s, p, "frees")) return cudaErrorInvalidValue;
     if (!piece || piece->base != (uint64_t)(uintptr_t)p) return refuse(s, "the free of", p);
+    if (piece->kind == MEMORY_REGISTERED) return refuse(s, "the free of registered memory", p);
     if (piece->kind == MEMORY_GRAPH) return cudaSuccess;
     if (waits) stream_host_waits_for_all();
     free_later(s, piece);
@@ -288,6 +289,7 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
 
 cudaError_t memory_set_words(struct session *s, void *to, uint32_t value, size_t word_bytes,
                              size_t n) {
+    if (n >= SIZE_MAX / word_bytes) return cudaErrorInvalidValue;
     unsigned char *words = malloc(n * word_bytes + 1);
     if (!words) return cudaErrorMemoryAllocation;
     for (size_t i = 0; i < n; i++) memcpy(words + i * word_bytes, &value, word_bytes);
@@ -347,21 +349,31 @@ cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t pool,
     return cudaMallocAsync(p, bytes, stream);
 }
 
+/* Rows of whole 512 bytes. */
+static cudaError_t alloc_rows(struct session *s, void **p, size_t *pitch, size_t width,
+                              size_t height, size_t depth) {
+    size_t bytes;
+    if (__builtin_add_overflow(width, 511, pitch)) return cudaErrorMemoryAllocation;
+    *pitch = *pitch / 512 * 512;
+    if (__builtin_mul_overflow(*pitch, height, &bytes) ||
+        __builtin_mul_overflow(bytes, depth, &bytes))
+        return cudaErrorMemoryAllocation;
+    return memory_alloc(s, p, bytes, MEMORY_DEVICE);
+}
+
 cudaError_t cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height) {
     WITH_SESSION(s);
     if (!pitch) return cudart_leave(cudaErrorInvalidValue);
-    *pitch = (width + 511) / 512 * 512;
-    return cudart_leave(memory_alloc(s, p, *pitch * height, MEMORY_DEVICE));
+    return cudart_leave(alloc_rows(s, p, pitch, width, height, 1));
 }
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *p, struct cudaExtent extent) {
     WITH_SESSION(s);
     if (!p) return cudart_leave(cudaErrorInvalidValue);
-    p->pitch = (extent.width + 511) / 512 * 512;
     p->xsize = extent.width;
     p->ysize = extent.height;
     return cudart_leave(
-        memory_alloc(s, &p->ptr, p->pitch * extent.height * extent.depth, MEMORY_DEVICE));
+        alloc_rows(s, &p->ptr, &p->pitch, extent.width, extent.height, extent.depth));
 }
 
 #define RELEASE                                                                                    \
@@ -463,8 +475,8 @@ cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_d
 }
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
                                 size_t bytes, cudaStream_t stream) {
-    (void)stream;
-    return cudaMemcpyPeer(to, to_device, from, from_device, bytes);
+    if (to_device || from_device) return cudaErrorInvalidDevice;
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
 }
 
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -544,6 +556,12 @@ cudaError_t cudaMemset3D(struct cudaPitchedPtr p, int value, struct cudaExtent e
 }
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr p, int value, struct cudaExtent extent,
                               cudaStream_t stream) {
+    cudaGraph_t g = graph_capturing(stream);
+    cudaError_t e = cudaSuccess;
+    for (size_t z = 0; g && z < extent.depth && !e; z++)
+        e = graph_add_set(g, (char *)p.ptr + z * p.ysize * p.pitch, p.pitch, value, extent.width,
+                          extent.height);
+    if (g) return e;
     stream_enter(stream);
     return stream_leave(cudaMemset3D(p, value, extent));
 }

@@ -207,6 +207,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const struct cudaR
             cudart_unsupported("a texture of a mipmap, in sRGB or through another format"));
     struct emu_texture t = {0};
     cudaError_t e = read_resource(r, &t);
+    if (e) return cudart_leave(e);
     static const uint8_t edges[] = {[cudaAddressModeWrap] = EMU_EDGE_WRAP,
                                     [cudaAddressModeClamp] = EMU_EDGE_CLAMP,
                                     [cudaAddressModeMirror] = EMU_EDGE_MIRROR,

@@ -132,12 +132,13 @@ CUresult cuGetExportTable(const void **out,
 
 /* ---- Modules and launches -------------------------------------------------------------------- */
 
-CUresult cuModuleLoadData(CUmodule *out, const void *image) {
+static CUresult load(CUmodule *out, const void *image, size_t most) {
     cudaError_t e;
     struct session *s = cudart_enter(&e);
     if (!s) return CODE(e);
-    return CODE(cudart_leave(binary_open(s, image, (struct binary **)(void *)out)));
+    return CODE(cudart_leave(binary_open(s, image, most, (struct binary **)(void *)out)));
 }
+CUresult cuModuleLoadData(CUmodule *out, const void *image) { return load(out, image, SIZE_MAX); }
 CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned n, CUjit_option *options,
                             void **values) {
     (void)n, (void)options, (void)values;
@@ -150,7 +151,7 @@ CUresult cuModuleLoad(CUmodule *out, const char *path) {
     size_t bytes;
     char *text = path_read(path, &bytes);
     if (!text) return CUDA_ERROR_FILE_NOT_FOUND;
-    CUresult e = cuModuleLoadData(out, text);
+    CUresult e = load(out, text, bytes);
     if (e) free(text); /* a module that is open points into it */
     return e;
 }
@@ -324,16 +325,13 @@ CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
     return CODE(cudaMemcpy(AT(to), AT(from), bytes, cudaMemcpyDeviceToDevice));
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
-    stream_enter(stream);
-    return CODE(stream_leave((cudaError_t)cuMemcpyHtoD(to, from, bytes)));
+    return CODE(cudaMemcpyAsync(AT(to), from, bytes, cudaMemcpyHostToDevice, stream));
 }
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    stream_enter(stream);
-    return CODE(stream_leave((cudaError_t)cuMemcpyDtoH(to, from, bytes)));
+    return CODE(cudaMemcpyAsync(to, AT(from), bytes, cudaMemcpyDeviceToHost, stream));
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    stream_enter(stream);
-    return CODE(stream_leave((cudaError_t)cuMemcpyDtoD(to, from, bytes)));
+    return CODE(cudaMemcpyAsync(AT(to), AT(from), bytes, cudaMemcpyDeviceToDevice, stream));
 }
 CUresult cuMemsetD8(CUdeviceptr p, unsigned char value, size_t n) {
     return CODE(cudaMemset(AT(p), value, n));
@@ -344,10 +342,10 @@ CUresult cuMemsetD32(CUdeviceptr p, unsigned value, size_t n) {
     return CODE(s ? cudart_leave(memory_set_words(s, AT(p), value, 4, n)) : e);
 }
 CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t n, CUstream stream) {
-    stream_enter(stream);
-    return CODE(stream_leave((cudaError_t)cuMemsetD8(p, value, n)));
+    return CODE(cudaMemsetAsync(AT(p), value, n, stream));
 }
 CUresult cuMemsetD32Async(CUdeviceptr p, unsigned value, size_t n, CUstream stream) {
+    if (graph_capturing(stream)) return CODE(cudart_unsupported("cuMemsetD32Async in a graph"));
     stream_enter(stream);
     return CODE(stream_leave((cudaError_t)cuMemsetD32(p, value, n)));
 }

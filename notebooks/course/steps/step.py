@@ -138,7 +138,7 @@ def judge(name, source):
     except cuda.Refused as why:
         print(f"not yet: {why}\nhint: where a line of yours is named, it is there that the compiler or the emulator stopped")
         return 1
-    except Exception as error:  # the student's
+    except (Exception, SystemExit) as error:  # the student's
         if isinstance(error, AttributeError) and getattr(error, "obj", None) is hole:
             print(f"not yet: there is no function {error.name} in {source}\nhint: the file must define each name that the text asks for")
             return 1
