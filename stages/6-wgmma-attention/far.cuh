@@ -3,7 +3,7 @@
  * Needs nothing from other files. */
 #pragma once
 
-constexpr float FAR = 1 << 22; // a base beyond it is rounded by more than 1/4
+constexpr float FAR = 1 << 22; // a base beyond it may be rounded by 1/4
 
 // P = 2^(S scale_log2 - base), one multiply-add, which does not round S scale_log2. A large base is
 // itself rounded, and the difference could be more than P has room for. Then S is multiplied here,
