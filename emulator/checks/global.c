@@ -496,6 +496,22 @@ read_before(const struct emu_warp *w, const struct word *cell, struct access min
     return read.when >> 6 == mine.when >> 6 && access_lane(read) == ACCESS_LANES_MANY;
 }
 
+/* Several lanes store this word in one instruction. If several have read it since they last synchronised, one's store may
+ * come before another's read: a lost sum. */
+static __attribute__((noinline)) void many_store(struct emu_warp *w, const struct emu_inst *i,
+                                                 const struct word *cell, uint32_t lane,
+                                                 uint64_t address, struct access mine) {
+    struct access read = cell->read;
+    if (strncmp(i->opcode, "st.", 3) || (mine.who & 15) != 15 || (read.who & 15) != 15) return;
+    if (access_launch(read) != access_launch(mine) ||
+        access_cluster(read) != access_cluster(mine) || access_agent(read) != w->agent ||
+        access_lane(read) != ACCESS_LANES_MANY || access_stamp(read) <= w->clock.all[w->agent] ||
+        mine.who & read.who & ACCESS_STRONG)
+        return;
+    if (emu_lanes_met(w, EMU_MANY_LANES, EMU_MANY_LANES, access_stamp(read))) return;
+    if (!changes_nothing(w, i, lane, address)) race(w, i, lane, address, mine, read, true, false);
+}
+
 /* Lanes one by one, and all their words. one: the lane stands for others at its address. */
 static void touch_words(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
                         uint32_t mask, const uint64_t addr[32], unsigned bytes, bool one,
@@ -523,12 +539,16 @@ static void touch_words(struct emu_warp *w, const struct emu_inst *i, struct emu
             uint32_t which = bytes_of_cell(addr[l], bytes);
             here.who |= which;
             here.when |= l;
-            /* lanes of one instruction do not race with each other */
+            /* stores of one instruction do not race with each other */
             struct access *before = what & EMU_WRITE ? &cell->write : &cell->read;
             if (before->who >> 4 == here.who >> 4 && before->when >> 6 == here.when >> 6) {
                 before->who |= which;
-                if (access_lane(*before) != l) before->when |= ACCESS_LANES_MANY;
+                if (access_lane(*before) != l) {
+                    before->when |= ACCESS_LANES_MANY;
+                    if (what == EMU_WRITE) many_store(w, i, cell, l, addr[l], here);
+                }
             } else {
+                if (one && what == EMU_WRITE) many_store(w, i, cell, l, addr[l], here);
                 touch(w, i, cell, l, addr[l], here, what);
             }
             if (one && before->who >> 4 == here.who >> 4 && before->when >> 6 == here.when >> 6)

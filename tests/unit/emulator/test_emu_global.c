@@ -574,8 +574,26 @@ static void grid_sync_of_numba(void **state) {
     }
 }
 
+/* All lanes of a warp, or two, add to one word without an atomic: sums are lost. */
+static void lost_sums(void **state) {
+    (void)state;
+    const char *what = "which another lane of the warp read: no __syncwarp() orders the two";
+#define SUM(word, between)                                                                         \
+    LINE(10)                                                                                       \
+    "ld.global.u32 %r2, [" word "]; add.u32 %r2, %r2, 1; " between LINE(20) "st.global.u32 [" word \
+                                                                            "], %r2;"
+#define HALF "shr.u32 %r4, %r0, 1; mul.wide.u32 %rd3, %r4, 4; add.s64 %rd3, %rd3, %rd0;"
+    planted("race", 20, 10, what, 1, 32, SUM("%rd0", ""));
+    planted("race", 20, 10, what, 1, 32, HALF SUM("%rd3", ""));
+    correct(1, 32, SUM("%rd2", ""));                          /* a word each */
+    correct(1, 1, SUM("%rd0", ""));                           /* one lane */
+    correct(1, 32, SUM("%rd0", "bar.warp.sync 0xffffffff;")); /* all have read before one writes */
+    correct(1, 32, "ld.global.u32 %r2, [%rd0]; st.global.u32 [%rd0], %r2;"); /* changes nothing */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lost_sums),
         cmocka_unit_test(counters),
         cmocka_unit_test(neighbours),
         cmocka_unit_test(flags),
