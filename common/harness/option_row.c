@@ -62,8 +62,12 @@ const char *option_tables_read(const struct option_table *tables, int n, int arg
     optind = 0; /* start over: tests read several lines */
     while ((code = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
         const char *word = argv[optind > 0 ? optind - 1 : 0];
-        if (code == ':') return reason_as(STATUS_USAGE, "%.64s needs a value (see --help)", word);
-        if (code == '?') return reason_as(STATUS_USAGE, "no option %.64s (see --help)", word);
+        if (code == ':')
+            return reason_as(STATUS_USAGE, "%.64s needs a value; %.64s --help lists all options",
+                             word, argv[0]);
+        if (code == '?')
+            return reason_as(STATUS_USAGE, "no option %.64s; %.64s --help lists all", word,
+                             argv[0]);
         *seen |= rows[code - FIRST_CODE]->seen;
         if (longs[code - FIRST_CODE].has_arg == optional_argument && !optarg)
             optional = longs[code - FIRST_CODE].name, apart = argv[optind];
@@ -75,6 +79,7 @@ const char *option_tables_read(const struct option_table *tables, int n, int arg
                          "'%.64s' is no option; join a value of --%s by =: --%s=%.64s", apart,
                          optional, optional, apart);
     if (optind < argc)
-        return reason_as(STATUS_USAGE, "'%.64s' is no option (see --help)", argv[optind]);
+        return reason_as(STATUS_USAGE, "'%.64s' is no option; %.64s --help lists all", argv[optind],
+                         argv[0]);
     return NULL;
 }

@@ -241,8 +241,9 @@ int main(int argc, char **argv) {
         printf("attnlab run, %s\n", revision());
     } else {
         if (1 + s.n_words >= argc)
-            why =
-                reason_as(STATUS_USAGE, "which program? build/run [options] PROGRAM (see --help)");
+            why = reason_as(
+                STATUS_USAGE,
+                "which program? build/run [options] PROGRAM; build/run --help lists the options");
         if (!why && s.counters) why = counters_check(s.counters);
         if (!why && s.json_path) why = path_writable(s.json_path);
         if (!why && s.watch_page) why = path_writable(s.watch_page);

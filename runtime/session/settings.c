@@ -281,7 +281,7 @@ static const char *find(const char *word, enum name *n, const char **value) {
             return reason_as(STATUS_USAGE, "--%s takes no value", table[i].name);
         return NULL;
     }
-    return reason_as(STATUS_USAGE, "no option --%.64s (see --help)", word);
+    return reason_as(STATUS_USAGE, "no option --%.64s; build/run --help lists all", word);
 }
 
 bool settings_means(const struct settings *s, const char *shown) {
@@ -308,7 +308,9 @@ const char *settings_read(int argc, char **argv, struct settings *s) {
         if (why) break;
         if (table[n].value && !value) {
             if (at == argc)
-                return reason_as(STATUS_USAGE, "--%s needs a value (see --help)", table[n].name);
+                return reason_as(STATUS_USAGE,
+                                 "--%s needs a value; build/run --help lists all options",
+                                 table[n].name);
             value = argv[at++];
         }
         why = read_one(n, value, s);
