@@ -219,9 +219,16 @@ static void print_sentence(const struct roles *r, const struct answer *most, dou
             longest = s;
     }
     if (!longest) return;
-    fprintf(out, "\nIn a sentence: of the time of %s %.0f %% goes to this: it ",
-            r->specialised ? role_text(r, longest->role, text) : "a warp",
-            100 * longest->cycles / r->cycles[longest->role]);
+    const double pct = 100 * longest->cycles / r->cycles[longest->role];
+    if (r->specialised)
+        fprintf(out, "\nIn a sentence: of the time of %s %.0f %% goes to this: it ",
+                role_text(r, longest->role, text), pct);
+    else
+        fprintf(
+            out,
+            "\nIn a sentence: beside results of fixed latency, a warp waits longest, %.0f %% of "
+            "its time, for this: it ",
+            pct);
     print_what(r, longest, out);
     fprintf(out, "; the most would be gained by free %s: %.0f %%.\n", most->limit->name,
             100 * (base / most->cycles - 1));

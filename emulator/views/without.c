@@ -71,8 +71,23 @@ const char *emu_without(const struct emu_kernel *k, const char *what, struct emu
     return NULL;
 }
 
+/* A run launches a kernel several times: to check, to time, to count. */
+static bool was_listed(const struct emu_kernel *k) {
+    static struct {
+        char name[128];
+        int n_inst;
+    } listed[64];
+    static int n;
+    for (int i = 0; i < n && i < 64; i++)
+        if (listed[i].n_inst == k->n_inst && !strncmp(listed[i].name, k->name, 127)) return true;
+    snprintf(listed[n % 64].name, sizeof listed->name, "%s", k->name);
+    listed[n++ % 64].n_inst = k->n_inst;
+    return false;
+}
+
 void emu_without_list(const struct emu_kernel *k, const struct emu_count *count) {
     char here[128], there[128];
+    if (was_listed(k)) return;
     for (int pc = 0; pc < k->n_inst; pc++) {
         uint64_t executed = 0;
         bool first = synchronises(&k->inst[pc]);

@@ -108,7 +108,7 @@ boxes() { stage 6 --source --banks "$(line_of 6-wgmma-attention "if (!IS_Q) tma_
 check "--banks of a TMA load is the same with the checks on" boxes
 
 lists() { # every barrier of the source, once a run
-    stage 1 --without list | sort -u > "$tap_dir/list" &&
+    stage 1 --without list | tee "$tap_dir/all" | sort -u > "$tap_dir/list" && [ "$(grep -c : "$tap_dir/all")" = "$(grep -c : "$tap_dir/list")" ] &&
         [ "$(grep -c ':bar.sync ' "$tap_dir/list")" -eq "$(grep -c '__syncthreads()' $kernel)" ]
 }
 misses() { # the barrier after the loads: a race, between lines of the source

@@ -11,9 +11,9 @@ MOST_NUMBERS = 5  # in 100 words, where prose has them; in tables they are the p
 
 
 def most_words(path):
+    """A stage explains a kernel, and a glossary is looked up, not read."""
     if path == "README.md":
         return 500
-    """A stage explains a kernel, and a glossary is looked up, not read."""
     return 700 if re.fullmatch(r"stages/\d-[^/]+/README\.md", path) else 800 if path == "GLOSSARY.md" else 600
 
 
