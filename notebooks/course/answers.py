@@ -93,11 +93,20 @@ def is_right(lab, name, value, tolerance, expected=None):
 
 
 def in_another_unit(lab, name, value, tolerance, expected=None):
-    """The factor by which a wrong answer is off, if it is one between units; or None."""
+    """The factor between a wrong answer and the right one, if it is one between units, or 2 or 8; or None."""
     for factor in (1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9, 100, 0.01, 1024, 1 / 1024, 2, 0.5, 8, 1 / 8):
         if is_right(lab, name, value * factor, tolerance, expected):
             return factor
     return None
+
+
+def off(factor, unit):
+    """A sentence about a wrong answer, which times this factor is right."""
+    known = {0.5: "twice what is right", 2: "half what is right", 1 / 8: "8 times what is right", 8: "1/8 of what is right"}
+    if factor not in known:
+        return f"It is off by a factor of {1 / factor:g}: the unit is {unit}."
+    bits = unit.rstrip("s") in ("byte", "bit") and factor in (8, 1 / 8)
+    return f"It is {known[factor]}" + (f": are these {'bits' if factor < 1 else 'bytes'}? The unit is {unit}." if bits else ".")
 
 
 def read_sheet(path):

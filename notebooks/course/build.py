@@ -59,13 +59,18 @@ class Kernel:
         """A student's file for one of the lab's."""
         return self.source / path.name
 
+    def present(self):
+        for path in map(self.file, self.folder.files):
+            if not path.exists():
+                raise Refused(f"{shown(path)} is missing: `make {self.folder.goal}` makes it")
+            if not path.is_file():
+                raise Refused(f"{shown(path)} is no file, but a folder or something else: move it away, and `make {self.folder.goal}` makes the file")
+
     def compile(self, also=()):
         program = BUILD / self.stage
         if not program.exists():
             raise Refused(f"{self.stage} is not built: run `make {self.stage}` first")
-        for path in self.folder.files:
-            if not self.file(path).exists():
-                raise Refused(f"{shown(self.file(path))} is missing: `make {self.folder.goal}` makes it")
+        self.present()
         images = self.out / "images" / self.stage
         try:
             shutil.rmtree(self.out, ignore_errors=True)

@@ -296,9 +296,7 @@ def main():
         folder = lab_folder.read(given.lab)
         source = pathlib.Path(given.source or ROOT / "my-labs" / str(given.lab))
         kernel = build.Kernel(folder, source, build.scratch(given.lab, source))
-        for path in folder.files:
-            if not kernel.file(path).exists():
-                raise build.Refused(f"{build.shown(kernel.file(path))} is missing: `make {folder.goal}` makes it")
+        kernel.present()
         check = Check(folder, kernel, given.device)
         right = check.written() and check.compiles() and check.allowed()
         if right and not (check.answers() and check.counted()):

@@ -223,7 +223,7 @@ class Lab:
             print(f"{name}: right ({value:.6g} {unit}{'' if expected is None else f'; it is {expected:.6g}'})")
         else:
             factor = answers.in_another_unit(self.number, name, value, tolerance, expected)
-            why = f"It is off by a factor of {1 / factor:g}: the unit is {unit}. " if factor else ""
+            why = f"{answers.off(factor, unit)} " if factor else ""
             print(f"{name}: not yet ({value:.6g} {unit}). {why}{hint}")
         self.points[name] = Points(right)
         return self.points[name]

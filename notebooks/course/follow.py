@@ -15,6 +15,7 @@ ROWS = 16        # of a warp
 SURE = 28        # lanes of 32
 ALL = 0.9        # of the elements of a matrix
 SECONDS = 10
+MAXIMA = ("max", "shfl", "redux")  # what makes a row's maximum of others
 READS = ("ld.shared", "ldmatrix", "wmma.load")
 
 
@@ -23,10 +24,11 @@ class Step:
     name: str
     share: float  # of its elements that some line computes
     lines: list   # where
+    hidden: bool = False  # P: keys that a row may not see have one, too
 
     @property
     def right(self):
-        return self.share > ALL
+        return self.share > ALL and not self.hidden
 
 
 def parsed(text):
@@ -73,7 +75,8 @@ def values(kernel, options):
 
 
 def expected(q, k, causal, tile, down):
-    """{name: numbers} of the first warp's rows; tile: rows of a CTA, keys; down: tiles from the last to the first."""
+    """{name: numbers} of the first warp's rows, and what P would be where it must be 0; tile: rows of a CTA, keys; down: tiles
+    from the last to the first."""
     (cta, tile), diagonal = tile, len(k) - len(q)
     if causal:  # the CTA ends with the tile of its last row's last key
         k = k[:max(1, -(-max(1, cta + diagonal) // tile)) * tile]
@@ -83,7 +86,7 @@ def expected(q, k, causal, tile, down):
     seen = np.arange(keys)[None, :] <= np.arange(rows)[:, None] + diagonal if causal else np.ones(s.shape, bool)
     masked = np.where(seen, scaled, -np.inf)
     maximum = np.full(rows, -np.inf)
-    total, ps, maxima = np.zeros(rows), [], []
+    total, ps, maxima, hidden = np.zeros(rows), [], [], []
     with np.errstate(all="ignore"):
         starts = range(0, keys, tile)
         for t in reversed(starts) if down else starts:
@@ -94,8 +97,10 @@ def expected(q, k, causal, tile, down):
             total, maximum = total * alpha + p.sum(axis=1), new
             ps.append(p.ravel())
             maxima.append(new)
+            hidden.append(np.exp2(scaled[:, t:t + tile] - base[:, None])[~seen[:, t:t + tile]])
+            hidden.append(np.exp2(-base) if t + tile > keys else [])  # rows of K that do not exist are zeros
     return {"S = Q K^T": s.ravel(), "S times scale_log2": scaled.ravel(), "the row maximum": np.concatenate(maxima), "P": np.concatenate(ps),
-            "the row sum": total}
+            "the row sum": total}, np.concatenate(hidden)
 
 
 def hits(numbers, of):
@@ -111,14 +116,36 @@ def found(values, inputs, causal, tile, down):
     """What warp 0 computes of the first head, step by step. inputs: q, k, v of it."""
     results = {line: np.concatenate(rows) for line, some in values.items()
                if (rows := [rows for opcode, rows in some if len(rows) and not opcode.startswith(("ld.global", "st."))])}
-    return [step(name, numbers_of, results) for name, numbers_of in expected(*inputs[:2], causal, tile, down).items()]
+    steps, hidden = expected(*inputs[:2], causal, tile, down)
+    made = [step(name, numbers_of, results) for name, numbers_of in steps.items()]
+    for one in made:
+        if one.name == "the row maximum":  # the last line that makes it; elsewhere it is moved
+            one.lines = [n for n in one.lines if any(opcode.startswith(MAXIMA) for opcode, _ in values[n])][-1:]
+        if one.name == "P":
+            one.hidden = any(has_hidden(results[n], steps["P"], hidden) for n in one.lines)
+    return made
+
+
+def rounded(numbers):
+    """In fp32, or rounded to fp16."""
+    return np.unique(np.concatenate([numbers, numbers.astype(np.float16).astype(np.float64)]))
+
+
+def has_hidden(rows, p, hidden):
+    """Whether a line that computes P has numbers that only keys have which a row may not see, as many as half of the rows."""
+    rows, hidden = rows[np.isfinite(rows) & (rows > 1e-4)], hidden[np.isfinite(hidden) & (hidden > 1e-4) & (hidden < 6e4)]
+    if not len(rows) or not len(hidden):
+        return False
+    other = rows[hits(rows, rounded(p)) < 0]
+    at = hits(other, rounded(hidden))
+    return len(np.unique(at[at >= 0])) >= ROWS / 2
 
 
 def step(name, numbers_of, results):
     of = np.unique(numbers_of[np.isfinite(numbers_of) & (numbers_of != 0)])
     n = len(of)
-    if name == "P":  # in fp32, or rounded to fp16
-        of = np.unique(np.concatenate([of, of.astype(np.float16).astype(np.float64)]))
+    if name == "P":
+        of = rounded(of)
     seen, lines = np.zeros(len(of), bool), {}
     for line, rows in results.items():
         which = np.where(np.isfinite(rows), hits(np.nan_to_num(rows), of), -1) if n else np.full(np.shape(rows), -1)

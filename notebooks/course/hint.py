@@ -45,6 +45,8 @@ def main():
         folder = lab_folder.read(given.lab)
         source = ROOT / "my-labs" / str(given.lab)
         kernel = build.Kernel(folder, source, source)
+        if source.exists():
+            kernel.present()
         holes, hints = folder.holes(), read(folder)
         state = source / "hints-given"
         told = given_before(state)
@@ -68,7 +70,7 @@ def main():
     except FileNotFoundError:
         print(f"hint: there is no my-labs/{given.lab}: make {folder.goal} makes it", file=sys.stderr)
         return 2
-    except LookupError as why:
+    except (LookupError, build.Refused) as why:
         print(f"hint: {why}", file=sys.stderr)
         return 2
     return 0

@@ -95,6 +95,8 @@ def _product(p, v, mistake):
 def _visible(sq, sk, rows, causal, mistake, bkv):
     i, j = np.arange(rows)[:, None], np.arange(-(-sk // bkv) * bkv)[None, :]
     diagonal = 0 if mistake == "top-left" else sk - sq
+    if mistake == "nothing-masked":
+        return np.ones((rows, j.size), bool)
     seen = np.ones((rows, j.size), bool) if mistake == "ends-as-zeros" and not causal else (j < sk + (mistake == "one-more")) & (i >= 0)
     if causal and mistake != "unmasked":
         seen &= j <= i + diagonal + {"causal+1": 1, "causal-1": -1, "one-more": 1}.get(mistake, 0)

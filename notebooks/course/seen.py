@@ -37,6 +37,7 @@ BESIDE_O = [(r"LSE of \d+ rows? is off", "O is right and LSE is not. LSE of a ro
             (r"outside the output", "Rows from seqlen_q on do not exist: which condition keeps each store to O and to LSE away from them")]
 CONFLICTS = "For each line: which lanes are served together, and which of them name the same bank in different rows?"
 SECTORS = " cp.async moves sectors of 32 bytes: do the two chunks of a sector stay side by side in shared memory?"
+MASK = r"n_visible|diagonal|INFINITY"  # lines that say which keys a row may see
 SEVERAL_TILES = {"tiles", "two-tiles"}
 
 
@@ -282,7 +283,10 @@ class Evidence:
         next_name = steps[last + 1].name if last + 1 < len(steps) else "O"
         lines = self._next(after, next_name) or self.naming(BY_TMA.get(next_name, "$^"))
         right = f"What warp 0 computes is right up to {to_p[-1].name} (line {after})" if to_p else ""
-        wrong = f"{next_name} is not right" + (f": look at {', '.join(lines)}" if lines else "")
+        what = "not right"
+        if last + 1 < len(steps) and steps[last + 1].hidden:
+            what, lines = "not 0 for keys that a row may not see", self.naming(MASK) or self.naming("seqlen_k")
+        wrong = f"{next_name} is {what}" + (f": look at {', '.join(lines)}" if lines else "")
         if next_name == "O" and to_p and np.isnan(self.error.got).any():
             wrong += ". 0 times NaN is NaN: what do the rows of V hold in shared memory whose keys do not exist, and what does O begin with?"
         return f"{right}; {wrong}" if right else wrong

@@ -28,6 +28,8 @@ SLOW = r"s/^( *)(float s_frag\[.*)/\1int at = 0;\n#pragma unroll 1\n\1for (int w
 LAB_6 = "/BEGIN SOLUTION lab-6: S of/,/END/"
 # Wrong kernels of no list: (lab, what, edit, what the hint says, what it must not say).
 EVIDENCE = [
+    (1, "three keys past the end", r"s/n_visible = args\.seqlen_k - kv0;/n_visible = args.seqlen_k - kv0 + 3;/", r"P is not 0 for keys that a row may not see: look at line 111",
+     r"right up to P"),
     (6, "the turn is not taken", LAB_6 + "{/take_turn/d}", r"barrier 1: 224 of 256 threads have arrived", r"K's stages|phases"),
     (6, "full wants 128 arrivals", r"s/(mbarrier_init\(smem_address\(&[kv]_full\[s\]\)), 1\)/\1, 128)/", r"k_full\[0\]: phase 0, 127 of 128 arrivals missing.*mbarrier_init",
      r"Nothing is ever loaded"),

@@ -48,6 +48,9 @@ check "the right answer, and its reason" said 0 'question is right. A byte gets'
 check "what comes next" grep -q 'Next: make step-1b. The text again: make step-1a ARGS=text' "$tap_dir/said"
 cp -p "$tap_dir/1a.py" "$tap_dir/right.py"
 sed -i 's/max(a/min(a/' "$tap_dir/1a.py" && touch -r "$tap_dir/right.py" "$tap_dir/1a.py" # an edit of the same second
+cp -p "$tap_dir/1a.py" "$tap_dir/wrong.py" && printf 'import sys\nsys.exit()\n' >> "$tap_dir/1a.py"
+check "sys.exit() in a student's file is not yet right" said 1 '^not yet: .*1a.py:[0-9]*: SystemExit'
+cp -p "$tap_dir/wrong.py" "$tap_dir/1a.py"
 check "a check that is not yet right" said 1 'The text again: make step-1a ARGS=text'
 status "a word that is none" 2 python3 notebooks/course/steps/step.py 1a txet
 enough() { python3 notebooks/course/steps/step.py 1a 2> "$tap_dir/err" | true; [ ! -s "$tap_dir/err" ] || { cat "$tap_dir/err"; false; }; }

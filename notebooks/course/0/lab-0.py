@@ -21,7 +21,7 @@
 # %%
 import sys
 
-sys.path.insert(0, "course")
+sys.path[:0] = ["course", "../../notebooks/course"]  # from notebooks/, and from my-labs/N
 from course import Lab
 from IPython.display import Image, display
 from collections import Counter
@@ -57,7 +57,8 @@ attnlab.compare("conflict_pct", counts["bank_conflict_pct"])
 # ## 2. A bank map
 #
 # Which bank does each lane want? Shared memory has 32 banks of 4 bytes: byte a lies in bank a / 4 % 32. The picture
-# is of the load of K in this kernel: a row is a lane's 16 bytes, a colour is one wavefront.
+# is of the load of K in this kernel: a row of the picture is a lane's 16 bytes, a colour is one wavefront. There are 16
+# colours: lanes 0 to 15 and 16 to 31 reuse the same ones.
 
 # %%
 line = attnlab.line("2-wmma-qk", "load_matrix_sync(k_frag")
@@ -66,7 +67,7 @@ Image(filename=str(attnlab.make(f"banks/stage-2-{line}.png", "stage-2", "banks",
       alt="Bank map of the load of K without padding: each row is a lane's 16 bytes, a colour is a wavefront")
 
 # %% [markdown]
-# The rows of K are 128 bytes long here. In which bank does row 5 begin, and how many of 8 rows begin in that bank?
+# The rows of K are 128 bytes long here. In which bank does row 5 of K begin, and how many of 8 rows of K begin in that bank?
 
 # %% answer: banks
 bank_of_row_5 = None  # bank
@@ -116,7 +117,7 @@ attnlab.compare("reading_line", numbers[0])
 attnlab.compare("storing_call", numbers[2])
 
 # %% [markdown]
-# Next: `make lab-1`.
+# Next: `make step-1a`, the first of four steps to lab 1; then `make lab-1`.
 
 # %%
 attnlab.score()

@@ -21,7 +21,7 @@
 # %%
 import sys
 
-sys.path.insert(0, "course")
+sys.path[:0] = ["course", "../../notebooks/course"]  # from notebooks/, and from my-labs/N
 from course import Lab
 from IPython.display import Image, display
 from collections import Counter

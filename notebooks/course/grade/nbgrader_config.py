@@ -1,6 +1,8 @@
 # nbgrader for the prediction sheets: notebooks/INSTRUCTOR.md says how. A copy or a link of this file lies in the course
 # folder; $ATTNLAB is the workbench.
 #
+# A student's notebook finds course.py by PYTHONPATH, and stores its answers beside itself if LAB_SHEET is answers.json.
+#
 # A notebook that grades itself can be patched by what it runs: type(attnlab).compare = ... gave full points. So
 # nothing of a student's is run here. Each `points` cell gets what notebooks/course/grade/sheet.py says of answers.json, which
 # is submitted beside the notebook.
