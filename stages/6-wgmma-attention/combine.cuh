@@ -59,8 +59,10 @@ exchange(const struct attention_args &args, const struct schedule &schedule, con
     cluster_arrive();
     half *o_row[2];
     float *lse[2];
+    bool exists[2];
     for (int r = 0; r < 2; r++) {
-        const struct row row = row_at(schedule, t, row0 + 8 * r);
+        const struct row row = row_at(args, schedule, t, row0 + 8 * r);
+        exists[r] = row.exists;
         o_row[r] = args.o + t.b * args.o_stride.batch + row.h * args.o_stride.head +
                    row.q * args.o_stride.row + part * BLOCKS * 8 + lane % 4 * 2;
         lse[r] = args.lse + ((int64_t)t.b * args.heads + row.h) * args.seqlen_q + row.q;
@@ -94,13 +96,13 @@ exchange(const struct attention_args &args, const struct schedule &schedule, con
                 o[i] += alpha[p][i / 2] == 0 ? 0 : four[i] * alpha[p][i / 2];
         }
         for (int r = 0; r < 2; r++)
-            if (row0 + 8 * r < n_rows)
+            if (exists[r])
                 *(uint32_t *)(o_row[r] + 8 * b) =
                     cvt_f16x2(o[2 * r] * l_inv[r], o[2 * r + 1] * l_inv[r]);
     }
     if (part == 0 && lane % 4 == 0)
         for (int r = 0; r < 2; r++)
-            if (row0 + 8 * r < n_rows)
+            if (exists[r])
                 *lse[r] = m[r] == -INFINITY ? -INFINITY : (m[r] + lg2(l[r])) * LN_2;
 }
 

@@ -1,5 +1,6 @@
 #include "cut.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,13 @@ static double max(double a, double b) { return a > b ? a : b; }
 
 /* ---- The problem in tiles ------------------------------------------------------------------- */
 
+/* Rows of one head, or of packed heads. */
+static int64_t rows_of(const struct attention *a, int pack) {
+    return (int64_t)a->seqlen_q * packed_rows(pack);
+}
+
 static int64_t tiles_per_head(const struct attention *a, int shape, int pack) {
-    return ceil_div((int64_t)a->seqlen_q * pack, tile_of(a->head_dim, shape).bq);
+    return ceil_div(rows_of(a, pack), tile_of(a->head_dim, shape).bq);
 }
 
 int64_t cut_tiles(const struct attention *a, int shape, int pack) {
@@ -18,16 +24,16 @@ int64_t cut_tiles(const struct attention *a, int shape, int pack) {
 }
 
 int64_t cut_full_tiles(const struct attention *a, int shape, int pack) {
-    const int64_t warpgroups = ceil_div((int64_t)a->seqlen_q * pack, 64);
+    const int64_t warpgroups = ceil_div(rows_of(a, pack), 64);
     return warpgroups * 64 / tile_of(a->head_dim, shape).bq;
 }
 
 int64_t cut_blocks(const struct attention *a, const struct cut *c, int64_t q) {
     const struct tile t = tile_of(a->head_dim, c->shape);
-    int64_t rows = (int64_t)a->seqlen_q * c->pack, keys = a->seqlen_k;
+    int64_t rows = rows_of(a, c->pack), keys = a->seqlen_k;
     if (a->mask != MASK_NONE) { /* from the last row upwards */
         int64_t end = ceil_div(rows, 64) * 64 - q * t.bq;
-        int64_t visible = end / c->pack + attention_diagonal(a);
+        int64_t visible = end / packed_rows(c->pack) + attention_diagonal(a);
         if (visible < keys) keys = visible;
     }
     return keys > 0 ? ceil_div(keys, t.bkv) : 1;
@@ -89,7 +95,7 @@ static const struct shape_speed {
     double cta_us;       /* more for a launch, for each CTA that it starts */
     double row_us;       /* and for each row that its last CTAs write, all at once */
     double mask_clk;     /* more for a causal KV tile that not all rows see the whole of */
-    double pack_clk;     /* more for a tile each time that its heads double */
+    double pack_clk;     /* more for a tile each time that a query's rows double */
     double block_clk;    /* around the products of a KV tile */
     double rows_dram;    /* DRAM takes so much longer for a byte of Q and O than of K and V */
 } shape_speed[][3] = {
@@ -301,16 +307,16 @@ static double tile_clk(const struct attention *a, const struct chip *chip, const
                        int64_t q, int parts) {
     const struct tile t = tile_of(a->head_dim, c->shape);
     const bool causal = a->mask != MASK_NONE;
-    int64_t rows = (int64_t)a->seqlen_q * c->pack - q * t.bq, blocks = cut_blocks(a, c, q);
+    int64_t rows = rows_of(a, c->pack) - q * t.bq, blocks = cut_blocks(a, c, q);
     int groups = t.warpgroups, shares = parts * c->split * t.key_groups;
     if (!causal && t.key_groups == 1 && rows < t.bq) groups = (int)ceil_div(rows, 64);
     double full = t.bq > 64 ? (double)groups / t.warpgroups : rows < 64 ? (double)rows / 64 : 1;
     if (t.bq == 64) full *= full; /* the more rows, the more warps wait for each other's */
     const struct shape_speed *s = speed_of(a, c->shape);
-    double masked = 1 + 64.0 / c->pack / t.bkv; /* so many, on average: the diagonal */
+    double masked = 1 + 64.0 / packed_rows(c->pack) / t.bkv; /* so many, on average: the diagonal */
     if (masked > (double)blocks) masked = (double)blocks;
     return s->tile_clk + s->full_clk * full + (causal ? s->mask_clk * masked : 0) +
-           s->pack_clk * log2(c->pack) +
+           s->pack_clk * log2(packed_rows(c->pack)) +
            (double)ceil_div(blocks, shares) * block_clk(a, chip, c, groups) +
            speed.split_clk[c->split < 2   ? 0
                            : c->split < 4 ? 1
@@ -432,8 +438,8 @@ static int faster(const void *a, const void *b) {
 int cuts_of(const struct attention *a, const struct chip *chip, struct cut out[MAX_CUTS]) {
     struct list l = {a, chip, out, 0};
     int group = a->heads / a->kv_heads;
-    bool can_pack =
-        group > 1 && group <= 64 && 64 % group == 0 && (int64_t)a->seqlen_q * group < 1 << 30;
+    bool can_pack = group > 1 && group <= 64 && rows_of(a, group) < 1 << 30 &&
+                    cut_tiles(a, SHAPE_SPLIT, group) <= INT_MAX / 2;
     for (int pack = 1; pack <= group; pack += group - 1) {
         add(&l, (struct cut){SHAPE_LONG, pack, 1, 0, 1, 0, 0});
         if (a->head_dim == 128) add(&l, (struct cut){SHAPE_SHORT, pack, 1, 0, 1, 0, 0});

@@ -12,7 +12,7 @@ static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct cut {
     int shape;   /* tile.h */
-    int pack;    /* rows of so many heads of a GQA group share tiles */
+    int pack;    /* so many heads, a GQA group, share tiles: packed_rows() of tile.h; or 1 */
     int split;   /* CTAs of a cluster that share a tile's keys: SHAPE_SPLIT */
     int n_cut;   /* tiles whose keys are cut in `parts` parts, handed out like tiles; 0: none */
     int parts;   /* 1 where n_cut is 0 */

@@ -2,6 +2,7 @@
 #include "maps.h"
 
 #include "common/base/reason.h"
+#include "tile.h"
 
 #include <string.h>
 
@@ -28,12 +29,13 @@ const char *map_rows(struct device *d, device_ptr base, const struct tensor_stri
 
 const char *map_packed_rows(struct device *d, device_ptr base, const struct tensor_stride *s,
                             const struct attention *a, int pack, void *map) {
+    const int rows = packed_rows(pack);
     struct device_tensor_map m = {
         .base = base,
         .rank = 5,
         .extent = {a->head_dim, pack, a->seqlen_q, a->heads / pack, a->batch},
         .stride = {2, 2 * s->head, 2 * s->row, 2 * s->head * pack, 2 * s->batch},
-        .box = {64, pack, 64 / pack, 1, 1},
+        .box = {64, rows, 64 / rows, 1, 1},
         .swizzle_bytes = 128,
     };
     return device_tensor_map(d, &m, map);

@@ -11,7 +11,7 @@ const char *map_rule(const char *name, const struct tensor_stride *s);
 const char *map_rows(struct device *d, device_ptr base, const struct tensor_stride *s,
                      const struct attention *a, int heads, int seqlen, int rows, void *map);
 
-/* The same for 64 rows of Q or O: of `pack` heads, as many queries each. */
+/* The same for 64 rows of Q or O, of `pack` heads packed: packed_rows(pack) of each query. */
 const char *map_packed_rows(struct device *d, device_ptr base, const struct tensor_stride *s,
                             const struct attention *a, int pack, void *map);
 

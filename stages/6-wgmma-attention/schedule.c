@@ -22,7 +22,8 @@ static int64_t heads_per_section(const struct attention *a, const struct chip *c
     const int64_t per_head = cut_tiles(a, cut->shape, cut->pack) / n_heads;
     const struct tile tile = tile_of(a->head_dim, cut->shape);
     const double kv_rows = (double)a->seqlen_k * a->kv_heads / a->heads * cut->pack;
-    const double bytes = 4.0 * a->head_dim * (kv_rows + tile.bq);
+    const double rows = (double)tile.bq * cut->pack / packed_rows(cut->pack);
+    const double bytes = 4.0 * a->head_dim * (kv_rows + rows);
     const double most = SECTION_L2 * chip->l2_bytes;
     const int64_t at_once = (int64_t)chip->n_sms * tile.ctas;
     const bool few = tile.bq == 128 && a->head_dim <= 128 && per_head > 1 && per_head <= FEW_TILES;
@@ -56,7 +57,8 @@ struct schedule schedule_of(const struct attention *a, const struct chip *chip,
         .section_heads = divisor_of((uint32_t)section),
         .heads = divisor_of((uint32_t)heads),
         .group = divisor_of((uint32_t)(heads / a->kv_heads)),
-        .pack = log_2(cut->pack),
+        .pack = log_2(packed_rows(cut->pack)),
+        .n_packed = cut->pack,
         .split = log_2(cut->split),
         .n_cut = cut->n_cut,
         .parts = divisor_of((uint32_t)cut->parts),

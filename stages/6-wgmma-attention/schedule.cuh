@@ -15,14 +15,17 @@ struct o_tile {
     int slot;           // where this part of a tile leaves what it finds; -1: a whole tile
 };
 
-// A row of a tile: where it lies in Q, O and LSE. Packed heads take turns.
+// A row of a tile: where it lies in Q, O and LSE, if it exists. Packed heads take turns; TMA loads
+// zeros for a row that does not exist, and stores nothing of it.
 struct row {
     int q, h;
+    bool exists;
 };
-static __device__ __forceinline__ struct row row_at(const struct schedule &s,
+static __device__ __forceinline__ struct row row_at(const struct attention_args &args,
+                                                    const struct schedule &s,
                                                     const struct o_tile &t, int row) {
-    const int packed = t.q0 + row;
-    return {packed >> s.pack, (t.h << s.pack) + (packed & ((1 << s.pack) - 1))};
+    const int packed = t.q0 + row, q = packed >> s.pack, h = packed & ((1 << s.pack) - 1);
+    return {q, t.h * s.n_packed + h, (uint32_t)q < args.seqlen_q && h < s.n_packed};
 }
 
 // How many keys, from kv0 on, a row of the tile sees; split: or a CTA further on.
@@ -30,7 +33,7 @@ static __device__ __forceinline__ int keys_visible(const struct attention_args &
                                                    const struct schedule &s, const struct o_tile &t,
                                                    int row) {
     int kv_end = args.seqlen_k;
-    if (CAUSAL) kv_end = min(kv_end, row_at(s, t, row).q + args.diagonal + 1);
+    if (CAUSAL) kv_end = min(kv_end, row_at(args, s, t, row).q + args.diagonal + 1);
     return kv_end - t.kv0;
 }
 

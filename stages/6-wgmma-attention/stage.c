@@ -197,7 +197,8 @@ static double tensor_instructions(const struct attention *a, const struct chip *
     const int groups = tile.key_groups * cut->split; /* they have equal shares */
     const bool causal = a->mask != MASK_NONE;
     int64_t heads = (int64_t)a->batch * (a->heads / cut->pack);
-    int64_t rows = (int64_t)a->seqlen_q * cut->pack, per_head = ceil_div(rows, tile.bq);
+    const int of_query = packed_rows(cut->pack);
+    int64_t rows = (int64_t)a->seqlen_q * of_query, per_head = ceil_div(rows, tile.bq);
     int64_t end = ceil_div(rows, 64) * 64; /* warpgroups without rows: schedule.cuh */
     int64_t left = cut->n_cut;             /* causal the first tiles are cut, else the last */
     double n_blocks = 0;
@@ -206,7 +207,7 @@ static double tensor_instructions(const struct attention *a, const struct chip *
         int64_t row0 = causal ? end - (q + 1) * tile.bq : q * tile.bq;
         left -= n_cut;
         for (int64_t row = row0; row < row0 + tile.bq && row < end; row += 64) {
-            int64_t seen = a->seqlen_k, visible = (row + 64) / cut->pack + attention_diagonal(a);
+            int64_t seen = a->seqlen_k, visible = (row + 64) / of_query + attention_diagonal(a);
             if (causal && visible < seen) seen = visible;
             int64_t blocks = seen > 0 ? ceil_div(seen, (int64_t)tile.bkv * groups) : 1;
             n_blocks += (double)(heads - n_cut) * (double)blocks * groups;

@@ -15,10 +15,11 @@ store(const struct attention_args &args, const struct schedule &schedule, const 
     const bool elected = thread == 0;
     float l_inv[2];
     for (int r = 0; r < 2; r++) {
-        const struct row row = row_at(schedule, t, 16 * warp + lane / 4 + 8 * r + 64 * row_group);
+        const struct row row =
+            row_at(args, schedule, t, 16 * warp + lane / 4 + 8 * r + 64 * row_group);
         const bool none = m_frag[r] == -INFINITY;
         l_inv[r] = none ? 0 : 1 / l_frag[r];
-        if (lane % 4 == 0 && row.q >= 0 && row.q < args.seqlen_q)
+        if (lane % 4 == 0 && row.exists)
             args.lse[((int64_t)t.b * args.heads + row.h) * args.seqlen_q + row.q] =
                 none ? -INFINITY : (m_frag[r] + lg2(l_frag[r])) * LN_2;
         if (none) // 0 times a V that is not finite is not 0
@@ -39,7 +40,7 @@ store(const struct attention_args &args, const struct schedule &schedule, const 
     fence_proxy_async();                  // TMA is to see what this thread wrote
     bar_sync(BAR_STORE + row_group, 128); // o_smem is written by all warps
     if (elected) {
-        const struct row first = row_at(schedule, t, 64 * row_group);
+        const struct row first = row_at(args, schedule, t, 64 * row_group);
         for (int p = 0; p < PAGES && first.q >= 0; p++)
             tma_store_5d(o_map, smem + p * Q_PAGE, p * 64, 0, first.q, t.h, t.b);
         bulk_commit_group();

@@ -37,12 +37,11 @@ static __device__ __forceinline__ void store_row(half *row, uint32_t a, uint32_t
 static __device__ __forceinline__ half *row_of(const struct attention_args &args,
                                                const struct schedule &schedule,
                                                const struct o_tile &t, int row, float *&lse) {
-    const struct row at = row_at(schedule, t, row);
-    const bool is_row = at.q >= 0 && at.q < args.seqlen_q;
-    lse = is_row ? args.lse + ((int64_t)t.b * args.heads + at.h) * args.seqlen_q + at.q : NULL;
-    return is_row ? args.o + t.b * args.o_stride.batch + at.h * args.o_stride.head +
-                        at.q * args.o_stride.row
-                  : NULL;
+    const struct row at = row_at(args, schedule, t, row);
+    lse = at.exists ? args.lse + ((int64_t)t.b * args.heads + at.h) * args.seqlen_q + at.q : NULL;
+    return at.exists ? args.o + t.b * args.o_stride.batch + at.h * args.o_stride.head +
+                           at.q * args.o_stride.row
+                     : NULL;
 }
 
 static __device__ __forceinline__ void

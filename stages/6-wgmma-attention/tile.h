@@ -76,8 +76,14 @@ enum { MAX_SPLIT = 8, MIN_GROUP_KEYS = 128 };
 #define CUT_TILES 0 /* 1: the keys of some tiles are cut in parts (parts.cuh) */
 #endif
 
-/* What there is to do, in tiles of BQ rows of one head; packed heads, 2^pack of a GQA group, count
- * as one: its row r is query r >> pack of head r % 2^pack. */
+/* Heads of a GQA group that are packed share tiles: of each query a tile has so many rows, a power of
+ * two, of which the last ones may be of no head. */
+CONSTANT_FUNCTION int packed_rows(int heads) {
+    return heads < 2 ? 1 : 2 * packed_rows((heads + 1) / 2);
+}
+
+/* What there is to do, in tiles of BQ rows of one head; packed heads, a GQA group, count as one: its
+ * row r is query r >> pack of the group's head r % 2^pack, if there is such a head. */
 struct schedule {
     int32_t n_tiles;              /* parts count as tiles */
     uint32_t last_section;        /* number of the last section of batch-heads */
@@ -86,7 +92,8 @@ struct schedule {
     struct divisor section_tiles; /* tiles of a section; the last one may have more, or fewer */
     struct divisor section_heads; /* batch-heads whose tiles are handed out together */
     struct divisor heads, group;  /* heads of a batch; those that share a KV head */
-    int32_t pack;                 /* log2 of the heads packed */
+    int32_t pack;                 /* log2 of packed_rows(): rows of a query */
+    int32_t n_packed;             /* heads packed; 1: none */
     int32_t split;                /* log2 of the CTAs that share a tile: a cluster */
     int32_t n_cut;                /* tiles that are cut in parts */
     struct divisor parts;         /* parts of each of them */

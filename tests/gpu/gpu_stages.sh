@@ -8,6 +8,8 @@ stages_inputs "--seqlen 512" \
     "--seqlen-q 129 --seqlen-k 203 --head-dim 128 --heads 8 --kv-heads 2 --batch 2"
 stages_shapes "" "--seqlen 1" \
     "--seqlen-q 1 --seqlen-k 4096 --heads 32 --kv-heads 4 --head-dim 128" \
+    "--seqlen-q 1 --seqlen-k 4096 --heads 28 --kv-heads 4 --head-dim 128" \
+    "--seqlen-q 9 --seqlen-k 300 --heads 10 --kv-heads 2 --causal" \
     "--seqlen 3" "--seqlen 127 --causal" "--seqlen 129 --causal=top-left" \
     "--seqlen-q 1000 --seqlen-k 77 --causal" \
     "--seqlen-q 77 --seqlen-k 1000 --causal" "--seqlen-q 300 --seqlen-k 77 --causal=top-left" \

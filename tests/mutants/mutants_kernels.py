@@ -33,13 +33,13 @@ RULES = MATH + [
 # scores far apart, more tiles than CTAs and more CTAs than tiles.
 SHORT = ["--seqlen-q 70 --seqlen-k 130 --heads 4 --kv-heads 2 --batch 2", "--seqlen-q 70 --seqlen-k 450 --heads 2 --input ascending --scale 30",
          "--seqlen-q 70 --seqlen-k 450 --heads 2 --input negative --scale 30", "--seqlen-q 70 --seqlen-k 450 --heads 2 --input descending",
-         "--seqlen-q 70 --seqlen-k 330 --heads 2 --input index", "--seqlen-q 3 --seqlen-k 200 --heads 8 --kv-heads 1 --batch 2",
+         "--seqlen-q 70 --seqlen-k 330 --heads 2 --input index", "--seqlen-q 3 --seqlen-k 200 --heads 7 --kv-heads 1 --batch 2",
          "--seqlen-q 70 --seqlen-k 203 --heads 2 --input outlier", "--seqlen-q 70 --seqlen-k 203 --heads 2 --input normal3",
          "--seqlen-q 70 --seqlen-k 203 --heads 2 --input constant", "--seqlen-q 70 --seqlen-k 130 --heads 2 --input uniform --scale 1e9",
          "--seqlen-q 1 --seqlen-k 1 --heads 1", "--seqlen-q 200 --seqlen-k 1 --heads 3", "--seqlen-q 5 --seqlen-k 0 --heads 3", "--seqlen-q 64 --seqlen-k 256 --heads 1"]
 CAUSAL = ["--seqlen-q 70 --seqlen-k 711 --heads 2 --causal", "--seqlen-q 203 --seqlen-k 70 --heads 2 --causal", "--seqlen-q 150 --seqlen-k 215 --heads 4 --kv-heads 2 --causal --batch 2",
           "--seqlen-q 130 --seqlen-k 70 --heads 2 --causal=top-left", "--seqlen-q 70 --seqlen-k 330 --heads 2 --causal --input ascending --scale 30",
-          "--seqlen-q 5 --seqlen-k 200 --heads 8 --kv-heads 1 --batch 2 --causal", "--seqlen-q 200 --seqlen-k 330 --heads 2 --causal --input index"]
+          "--seqlen-q 5 --seqlen-k 200 --heads 7 --kv-heads 1 --batch 2 --causal", "--seqlen-q 200 --seqlen-k 330 --heads 2 --causal --input index"]
 LONG = ["--seqlen-q 20 --seqlen-k 260 --heads 280 --kv-heads 140", "--seqlen-q 64 --seqlen-k 4096 --heads 1 --input outlier", "--seqlen-q 200 --seqlen-k 333 --heads 70"]
 LONG_CAUSAL = ["--seqlen-q 20 --seqlen-k 260 --heads 280 --kv-heads 140 --causal", "--seqlen-q 200 --seqlen-k 333 --heads 70 --causal"]
 FREE = ["--seqlen-q 64 --seqlen-k 4096 --heads 1", "--seqlen-q 33 --seqlen-k 2500 --heads 2 --input ascending --scale 30", "--seqlen-q 5 --seqlen-k 1300 --heads 8 --kv-heads 2 --input outlier",
