@@ -46,6 +46,8 @@ line() { # TEXT: the last report's place is the line with this text
 }
 check "the line is that of the host" line 'printf("%d\n", variable[0]);'
 check "--no-races looks for none" silent no_event --no-races
+check "graphs compile" env BUILD=$build runtime/attnlab-nvcc -O2 -std=c++17 -o "$tap_dir/graphs" tests/runtime/run_graphs.cu -lcuda
+check "graphs by hand and captured; each asynchronous call waits for its graph's launch" run "$tap_dir/graphs"
 check "rules of CUDA's guide compile" env BUILD=$build runtime/attnlab-nvcc -O2 -std=c++17 -o "$tap_dir/rules" tests/runtime/run_rules.cu
 rules() { run "$tap_dir/rules" > "$tap_dir/said" 2>&1 && grep -qx '0 wrong' "$tap_dir/said" || { cat "$tap_dir/said"; false; }; }
 check "ids, events without time, lists of nodes, waits in a capture, cooperative launches that are too large" rules
