@@ -549,7 +549,7 @@ static enum fault launch(struct session *s, struct kernel *k, const struct emu_g
         return FAULT_VALUE;
     }
     for (int a = 0; a < g.n_args; a++) {
-        if (!args[a]) return FAULT_VALUE;
+        if (!args || !args[a]) return FAULT_VALUE;
         g.arg[a] = args[a];
         g.arg_bytes[a] = emu_kernel_param_bytes(k->code, a);
     }

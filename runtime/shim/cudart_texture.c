@@ -63,7 +63,7 @@ cudaError_t cudaMallocArray(cudaArray_t *out, const struct cudaChannelFormatDesc
 cudaError_t cudaFreeArray(cudaArray_t a) {
     WITH_SESSION(s);
     if (!a) return cudart_leave(cudaSuccess);
-    cudaError_t e = memory_free(s, a->data, true);
+    cudaError_t e = memory_free(s, a->data, FREE_DEVICE);
     free(a);
     return cudart_leave(e);
 }
