@@ -459,9 +459,9 @@ static bool left_nothing_out(const struct session *s) {
 
 /* Nothing else says why there is no report. */
 static bool launched_nothing(const struct session *s) {
-    return !s->n_launches && !s->n_unchosen && !s->n_failed && !s->n_refused && !s->n_reports &&
-           !s->is_alone && !s->uncounted && !session_lacking_calls() && !session_lacks_counts() &&
-           !interrupt_signal();
+    return !s->settings.kernel && !s->n_launches && !s->n_unchosen && !s->n_failed &&
+           !s->n_refused && !s->n_reports && !s->is_alone && !s->uncounted &&
+           !session_lacking_calls() && !session_lacks_counts() && !interrupt_signal();
 }
 
 /* "0.12 s in the emulator" */

@@ -99,7 +99,8 @@ static void say_no_call(void) {
     if (session || failed || on_gpu || n_lacking || getpid() != owner || interrupt_signal() ||
         settings_from_environment(&s))
         return;
-    if (!s.quiet) session_say("the program launched no kernel; nothing was counted or checked");
+    if (!s.quiet && !s.kernel)
+        session_say("the program launched no kernel; nothing was counted or checked");
 }
 
 /* The program has returned from main or called exit. */
