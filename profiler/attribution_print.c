@@ -191,7 +191,10 @@ static void print_limit(const struct view *v) {
             s->n_insts && s->inst[0].isa == SOURCE_PTX
                 ? "PTX (a stage's run counts SASS, which ptxas makes of it)"
                 : "SASS");
-    fprintf(v->out, "cycles in which an SM's share keeps each resource busy:");
+    bool any = v->limit != ATTRIBUTION_TIME;
+    for (int r = 0; r < SOURCE_RESOURCES; r++) any |= s->total.busy[r] >= 0.5;
+    fputs(any ? "cycles in which an SM's share keeps each resource busy:" : "cycles elapsed:",
+          v->out);
     for (int r = 0; r < SOURCE_RESOURCES; r++) {
         double busy = s->total.busy[r];
         if (busy < 0.5 && r != v->limit) continue;
@@ -199,8 +202,9 @@ static void print_limit(const struct view *v) {
         between = ", ";
     }
     if (s->elapsed > 0)
-        fprintf(v->out, " of %.0f %s", s->elapsed, s->sampled ? "measured" : "predicted");
-    if (*s->not_timed) fprintf(v->out, " of n/a (%s)", s->not_timed);
+        fprintf(v->out, "%s %.0f %s", any ? " of" : "", s->elapsed,
+                s->sampled ? "measured" : "predicted");
+    if (*s->not_timed) fprintf(v->out, "%s n/a (%s)", any ? " of" : "", s->not_timed);
     if (v->limit == ATTRIBUTION_TIME)
         fprintf(v->out,
                 ": no resource is busy half of the time, so lines are sorted by warps' time\n");

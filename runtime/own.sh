@@ -15,6 +15,7 @@ kernels() {
 if [ -n "${KERNEL:-}" ]; then
     if [[ " ${ARGS:-} " != *" --kernel"[\ =]* ]]; then
         [ -r "$KERNEL" ] || fail "there is no $KERNEL: KERNEL names a .cu or .ptx file"
+        [ ! -d "$KERNEL" ] || fail "$KERNEL is a folder: KERNEL names a .cu or .ptx file"
         list=$(kernels "$KERNEL")
         [ -n "$list" ] || fail "$KERNEL has no kernel: nothing in it is declared __global__"
         echo "Kernels of $KERNEL:"

@@ -149,6 +149,33 @@ static void place_by(const struct emu_allocation *a, uint64_t addr, char *out, s
                  (unsigned long long)(addr - a->end), bytes);
 }
 
+/* What of the host's lies there, by /proc/self/maps: "stack", "heap" or "memory"; NULL: nothing that it could read. */
+static const char *host_part(uint64_t addr) {
+    static _Thread_local struct part {
+        uint64_t from, to;
+        const char *name;
+    } last; /* where the last address lay, or between what */
+    unsigned long long from, to, past = 0;
+    char line[512], mode[8];
+    if (addr >= last.from && addr < last.to) return last.name;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    last = (struct part){0, 0, NULL};
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%llx-%llx %7s", &from, &to, mode) != 3) continue;
+        if (addr < from) last = (struct part){past, from, NULL};
+        if (addr < to && addr >= from)
+            last = (struct part){from, to,
+                                 mode[0] != 'r'            ? NULL
+                                 : strstr(line, "[stack]") ? "stack"
+                                 : strstr(line, "[heap]")  ? "heap"
+                                                           : "memory"};
+        if (addr < to) break;
+        past = to;
+    }
+    if (maps) fclose(maps);
+    return last.name;
+}
+
 static void constant_written(struct emu_warp *w, const struct emu_inst *i, uint64_t addr) {
     emu_report(EMU_BAD_GLOBAL, w, i, NULL,
                "address %#llx is in constant memory or the kernel's parameters, which cannot be "
@@ -167,8 +194,14 @@ static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_
                        "lane %d: address 0x%llx is not a multiple of %u", l,
                        (unsigned long long)addr[l], bytes);
         } else if (!a || a->end - addr[l] < bytes) {
-            char near[128] = "";
+            char near[192] = "";
             place_by(emu_memory_below(m, addr[l]), addr[l], near, sizeof near);
+            const char *host = *near ? NULL : host_part(addr[l]);
+            if (host)
+                snprintf(near, sizeof near,
+                         ": it is an address of the host (its %s); copy to memory of cudaMalloc, "
+                         "and give the kernel that",
+                         host);
             emu_report(EMU_BAD_GLOBAL, w, i, NULL,
                        "lane %d: %u bytes at 0x%llx are not allocated%s", l, bytes,
                        (unsigned long long)addr[l], near);

@@ -35,26 +35,29 @@ static void say_progress(const struct emu_limits *l, double elapsed_s, bool term
             terminal ? "\033[K" : "\n");
 }
 
+static void look_once(struct emu_limits *l, double elapsed_s) {
+    const double most_s = l->options->timeout_s;
+    int goes_on = EMU_GOES_ON;
+    if (interrupt_signal())
+        atomic_store(&l->end, EMU_INTERRUPTED);
+    else if (most_s > 0 && elapsed_s >= most_s)
+        atomic_compare_exchange_strong(&l->end, &goes_on, EMU_TIME_OVER);
+}
+
 static void *look(void *argument) {
     struct emu_limits *l = argument;
     const struct emu_options *o = l->options;
     bool terminal = isatty(STDERR_FILENO), shows = o->progress || terminal, shown = false;
     double next_s = PATIENCE_S;
-    struct timespec begin, wake;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    wake = begin;
+    struct timespec wake = l->begin;
     pthread_mutex_lock(&l->lock);
     while (!l->is_over) {
         wake.tv_nsec += LOOK_MS * 1000000L;
         if (wake.tv_nsec >= 1000000000L) wake.tv_sec++, wake.tv_nsec -= 1000000000L;
         pthread_cond_timedwait(&l->ended, &l->lock, &wake);
         if (l->is_over) break;
-        double elapsed_s = seconds_since(&begin);
-        int goes_on = EMU_GOES_ON;
-        if (interrupt_signal())
-            atomic_store(&l->end, EMU_INTERRUPTED);
-        else if (o->timeout_s > 0 && elapsed_s >= o->timeout_s)
-            atomic_compare_exchange_strong(&l->end, &goes_on, EMU_TIME_OVER);
+        double elapsed_s = seconds_since(&l->begin);
+        look_once(l, elapsed_s);
         if (!shows || elapsed_s < next_s) continue;
         say_progress(l, elapsed_s, terminal);
         shown = true;
@@ -73,6 +76,7 @@ void emu_limits_begin(struct emu_limits *l) {
     pthread_cond_init(&l->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
     if (interrupt_signal()) atomic_store(&l->end, EMU_INTERRUPTED);
+    clock_gettime(CLOCK_MONOTONIC, &l->begin);
     l->watches = pthread_create(&l->thread, NULL, look, l) == 0;
 }
 
@@ -87,6 +91,7 @@ void emu_limits_end(struct emu_limits *l) {
 }
 
 uint32_t emu_limits_quantum(struct emu_limits *l, uint32_t wanted) {
+    if (!l->watches) look_once(l, seconds_since(&l->begin));
     if (atomic_load_explicit(&l->end, memory_order_relaxed) != EMU_GOES_ON) return 0;
     uint64_t most = l->options->max_instructions;
     if (!most) return wanted;

@@ -1,13 +1,15 @@
 /* Ends a launch early (signals, --timeout, --max-instructions), and shows how far it is.
  *
  * A second thread looks every 0.1 s whether a signal came (interrupt.h) or the time is over, and
- * prints the progress of launches over 2 s. Blocks ask between the turns of their warps. */
+ * prints the progress of launches over 2 s. Blocks ask between the turns of their warps; where there is no second thread,
+ * they look themselves. */
 #pragma once
 
 #include "emulator/core/state.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 enum emu_end { EMU_GOES_ON, EMU_INTERRUPTED, EMU_TIME_OVER, EMU_INSTRUCTIONS_OVER };
 
@@ -23,6 +25,7 @@ struct emu_limits {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t ended;
+    struct timespec begin;
     bool is_over, watches;
 };
 

@@ -93,7 +93,10 @@ const char *raw_check(const struct emu_kernel *code, const char *shown, const st
     return NULL;
 }
 
-const char *raw_fault(enum fault f, const char *shown) {
+const char *raw_fault(enum fault f, const char *shown, const char *because) {
+    if (f != FAULT_NONE && *because)
+        return reason_as(f == FAULT_MEMORY ? STATUS_DEVICE : STATUS_USAGE,
+                         "%s cannot be launched: %s", shown, because);
     switch (f) {
     case FAULT_NONE:
         return NULL;
@@ -133,7 +136,10 @@ const char *raw_launch(struct kernel *k, const struct emu_grid *config, const st
         k->max_dynamic_shared = (int)g.shared_bytes; /* asked for, as a host program would */
     s->is_alone = true;
     s->predict_s = 0; /* its budget is that of a launch */
-    if (!why) why = raw_fault(session_launch(s, k, &g, args), k->shown);
+    if (!why) {
+        const enum fault fault = session_launch(s, k, &g, args);
+        why = raw_fault(fault, k->shown, s->unlaunched);
+    }
     for (int a = 0; a < n && n <= EMU_MAX_ARGS; a++) {
         if (!device[a]) continue;
         if (arg[a].bytes)

@@ -23,4 +23,4 @@ const char *raw_launch(struct kernel *k, const struct emu_grid *config, const st
 const char *raw_find(const struct emu_module *m, const char *name, const char **symbol);
 const char *raw_check(const struct emu_kernel *code, const char *shown, const struct raw_arg *arg,
                       int n);
-const char *raw_fault(enum fault f, const char *shown);
+const char *raw_fault(enum fault f, const char *shown, const char *because);

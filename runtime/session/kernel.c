@@ -10,7 +10,7 @@
 #include "common/base/program.h"
 #include "common/base/reason.h"
 #include "common/base/scratch.h"
-#include "common/cuda/half.h"
+#include "common/cuda/dtype.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -76,25 +76,22 @@ static const struct type *type_named(const char *text, size_t length) {
     return NULL;
 }
 
+static bool is_whole(const struct type *t) { return t->name[0] != 'f' && t->name[0] != 'b'; }
+
 static void put(const struct type *t, void *array, size_t i, double x) {
     char *at = (char *)array + i * t->bytes;
     float f = (float)x;
-    uint32_t bits;
     half h;
     int64_t n = (int64_t)x;
-    if (t->name[0] != 'f' && t->name[0] != 'b') {
+    if (is_whole(t)) {
         memcpy(at, &n, t->bytes);
     } else if (t->bytes == 8) {
         memcpy(at, &x, 8);
     } else if (t->bytes == 4) {
         memcpy(at, &f, 4);
-    } else if (t->name[0] == 'f') {
-        h = half_from_float(f);
-        memcpy(at, &h, 2);
     } else {
-        memcpy(&bits, &f, 4);
-        bits += 0x7fff + (bits >> 16 & 1);
-        memcpy(at, (char *)&bits + 2, 2);
+        h = dtype_from_float(t->name[0] == 'f' ? DTYPE_FP16 : DTYPE_BF16, f);
+        memcpy(at, &h, 2);
     }
 }
 
@@ -102,15 +99,13 @@ static double get(const struct type *t, const void *array, size_t i) {
     const char *at = (const char *)array + i * t->bytes;
     float f;
     double d;
-    uint32_t bits = 0;
     int64_t n = 0;
     half h;
-    if (t->name[0] == 'f' || t->name[0] == 'b') {
+    if (!is_whole(t)) {
         if (t->bytes == 8) return memcpy(&d, at, 8), d;
         if (t->bytes == 4) return memcpy(&f, at, 4), (double)f;
-        if (t->name[0] == 'f') return memcpy(&h, at, 2), (double)half_to_float(h);
-        memcpy((char *)&bits + 2, at, 2);
-        return memcpy(&f, &bits, 4), (double)f;
+        memcpy(&h, at, 2);
+        return (double)dtype_to_float(t->name[0] == 'f' ? DTYPE_FP16 : DTYPE_BF16, h);
     }
     memcpy(&n, at, t->bytes);
     if (t->name[0] == 'u') return (double)(uint64_t)n;
@@ -142,27 +137,45 @@ static double random_real(uint64_t *state) { /* (0, 1) */
     return ((double)(random_bits(state) >> 11) + 0.5) * 0x1p-53;
 }
 
+/* From -1 to 1; whole ones from -100 to 100, or from 0 on where there is no sign. */
+static double uniform_element(const struct type *t, uint64_t *state) {
+    if (!is_whole(t)) return 2 * random_real(state) - 1;
+    return t->name[0] == 'u' ? floor(101 * random_real(state))
+                             : floor(201 * random_real(state)) - 100;
+}
+/* Whole ones are rounded, and lose a sign that their type does not have. */
+static double normal_element(const struct type *t, uint64_t *state) {
+    const double x = sqrt(-2 * log(random_real(state))) * cos(2 * M_PI * random_real(state));
+    if (!is_whole(t)) return x;
+    return t->name[0] == 'u' ? fabs(round(x)) : round(x);
+}
+
 static bool fill(struct argument *a, const char *source, uint64_t seed) {
     bool normal = !strcmp(source, "normal"), uniform = !strcmp(source, "uniform");
     bool ramp = !strcmp(source, "ramp");
     if (!normal && !uniform && !ramp && strcmp(source, "zero")) return false;
     for (size_t i = 0; i < a->n; i++)
         put(a->type, a->data, i,
-            normal    ? sqrt(-2 * log(random_real(&seed))) * cos(2 * M_PI * random_real(&seed))
-            : uniform ? 2 * random_real(&seed) - 1
+            normal    ? normal_element(a->type, &seed)
+            : uniform ? uniform_element(a->type, &seed)
             : ramp    ? (double)i
                       : 0);
     return true;
 }
 
 static const char *read_shape(struct argument *a, const char *at, const char **end) {
+    const size_t most = (size_t)1 << 36;
     a->n = 1;
     for (a->rank = 0; a->rank < 8; at++) {
         char *after;
         long n = strtol(at, &after, 10);
-        if (after == at || n < 0 || n > INT_MAX) break;
+        if (after == at || n < 0) break;
         a->shape[a->rank++] = n;
-        if (__builtin_mul_overflow(a->n, (size_t)n, &a->n) || a->n > (size_t)1 << 36) break;
+        if (n > INT_MAX || __builtin_mul_overflow(a->n, (size_t)n, &a->n) || a->n > most)
+            return reason_as(STATUS_USAGE,
+                             "--arg '%.64s' is too large: an array has at most %zu elements, %d in "
+                             "a dimension",
+                             a->text, most, INT_MAX);
         at = after;
         if (*at == ']') {
             *end = at + 1;
@@ -195,8 +208,7 @@ static const char *read_file(struct argument *a, const char *path) {
 static const char *read_scalar(struct argument *a, const char *text) {
     char *end;
     errno = 0;
-    bool real = a->type->name[0] == 'f' || a->type->name[0] == 'b';
-    if (real) {
+    if (!is_whole(a->type)) {
         put(a->type, &a->value, 0, strtod(text, &end));
     } else {
         bool is_signed = a->type->name[0] == 'i';
@@ -308,7 +320,7 @@ const char *kernel_run(const struct settings *s, int argc, char **argv, bool on_
         if (why) break;
         raw[i] = (struct raw_arg){a[i].is_array ? a[i].data : &a[i].value,
                                   a[i].is_array ? a[i].n * a[i].type->bytes : a[i].type->bytes,
-                                  a[i].is_array, strchr("fb", a[i].type->name[0]) ? 'f' : 'u'};
+                                  a[i].is_array, is_whole(a[i].type) ? 'u' : 'f'};
     }
     if (!why)
         why = on_gpu ? device_open(DEVICE_CUDA, NULL, &gpu) : settings_to_environment(s, argv);

@@ -35,9 +35,9 @@ static const char *refusal_of(const struct cuda_driver *cu, CUresult r, const ch
     switch (r) {
     case CUDA_ERROR_INVALID_VALUE:
     case CUDA_ERROR_INVALID_CLUSTER_SIZE:
-        return raw_fault(FAULT_VALUE, name);
+        return raw_fault(FAULT_VALUE, name, "");
     case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
-        return raw_fault(FAULT_MEMORY, name);
+        return raw_fault(FAULT_MEMORY, name, "");
     default:
         return cuda_driver_reason(cu, r, call);
     }

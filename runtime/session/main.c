@@ -115,13 +115,44 @@ static void say_libraries(const struct started_program *p, const char *path) {
     }
 }
 
-static const char *check_program(const char *path, const struct chip *chip, bool *uses_nvrtc) {
+static bool begins_with(const char *text, const char *const *list) {
+    for (; *list; list++)
+        if (!strncmp(text, *list, strlen(*list))) return true;
+    return false;
+}
+
+/* It has no library but the system's own, loads none and starts no other program: no kernel of it can be seen. */
+static bool stays_with_system(const struct started_program *p) {
+    static const char *const own[] = {"libc.so",      "libm.so",  "libgcc_s.so",
+                                      "libstdc++.so", "libdl.so", "librt.so",
+                                      "libpthread",   "ld-linux", NULL},
+                             *const ways[] = {"dlopen", "exec",  "fexec", "posix_spawn",
+                                              "system", "popen", NULL};
+    const Elf64_Shdr *x = find_section(p, ".dynstr");
+    const char *at = x ? (const char *)p->at + x->sh_offset : NULL;
+    const char *const end = x ? at + x->sh_size : NULL;
+    if (!x || !x->sh_size || end[-1]) return false;
+    for (; at < end; at += strlen(at) + 1)
+        if (begins_with(at, ways) || (strstr(at, ".so") && !begins_with(at, own))) return false;
+    return true;
+}
+
+static const char *check_program(const char *path, const struct chip *chip, bool quiet,
+                                 bool *uses_nvrtc) {
     struct started_program p;
     struct stat status;
     if (stat(path, &status)) return reason_as(STATUS_USAGE, "%s: %s", path, strerror(errno));
+    const size_t length = strlen(path);
+    if (S_ISREG(status.st_mode) && length > 3 && !strcmp(path + length - 3, ".cu")) {
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        const int n = (int)strlen(name) - 3;
+        return reason_as(STATUS_USAGE,
+                         "%s is source: compile it, runtime/attnlab-nvcc -O3 -o %.*s %s, then "
+                         "build/run ./%.*s; or --kernel NAME runs one kernel of it",
+                         path, n, name, path, n, name);
+    }
     if (!S_ISREG(status.st_mode) || access(path, X_OK))
-        return reason_as(STATUS_USAGE, "%s is no program%s", path,
-                         strstr(path, ".cu") ? "; --kernel NAME runs one kernel of it" : "");
+        return reason_as(STATUS_USAGE, "%s is no program", path);
     map_program(path, &p);
     if (!p.at) return NULL; /* a script: what it starts is looked at by the library */
     bool is_shared = holds(&p, ".dynstr", "libcudart.so.13", 16);
@@ -136,6 +167,10 @@ static const char *check_program(const char *path, const struct chip *chip, bool
                          "runtime/attnlab-nvcc",
                          path);
     say_libraries(&p, path);
+    if (!quiet && stays_with_system(&p))
+        fputs("run: the program launches no kernel: it has no library of CUDA; nothing is counted "
+              "or checked\n",
+              stderr);
     *uses_nvrtc = holds(&p, ".dynstr", "libnvrtc.so.", 12);
     const char *why = check_device_code(&p, path, chip);
     munmap((void *)(uintptr_t)p.at, p.bytes);
@@ -217,7 +252,7 @@ static const char *run(const struct settings *s, int argc, char **argv) {
     }
     if (s->kernel && emulate) return kernel_run(s, argc, argv, false);
     const struct chip *chip = chip_find(s->chip ? s->chip : "h200");
-    if (emulate && (why = check_program(program[0], chip, &uses_nvrtc))) return why;
+    if (emulate && (why = check_program(program[0], chip, s->quiet, &uses_nvrtc))) return why;
     why = emulate ? start_on_emulator(s, argv, uses_nvrtc) : start_on_gpu(s, argv);
     if (why) return why;
     fflush(NULL);

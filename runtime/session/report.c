@@ -14,6 +14,7 @@
 #include "common/device/emu_counters.h"
 #include "common/harness/record.h"
 #include "common/harness/screen/summary.h"
+#include "emulator/core/failed_check.h"
 #include "profiler/attribution.h"
 #include "profiler/counters.h"
 
@@ -306,6 +307,31 @@ static const struct kernel *hottest(const struct session *s) {
     return most;
 }
 
+static bool has_failed(const struct kernel *k, const struct emu_result *r) {
+    bool any = false;
+    for (int n = 0; !k->gpu && r && n < emu_result_reports(r); n++)
+        any |= emu_result_report_kind(r, n) != EMU_NOTE;
+    return any;
+}
+
+/* ", of a, b and 2 more": the kernels with a failed check; "" if there is none but this one. */
+static const char *failing(const struct session *s, const struct kernel *only) {
+    enum { MOST = 3 };
+    static char text[320];
+    char name[128];
+    int n = 0, n_others = 0;
+    size_t at = 0;
+    for (const struct kernel *k = s->kernels; k; k = k->next) {
+        if (!has_failed(k, k->result) && !has_failed(k, k->unchosen)) continue;
+        n_others += k != only;
+        if (n++ < MOST)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s%.80s", n == 1 ? ", of " : ", ",
+                                   launch_report_name(k, name));
+    }
+    if (n > MOST) snprintf(text + at, sizeof text - at, " and %d more", n - MOST);
+    return n_others ? text : "";
+}
+
 static void print_screen(const struct session *s) {
     const struct kernel *k = hottest(s);
     struct screen screen;
@@ -320,8 +346,8 @@ static void print_screen(const struct session *s) {
     screen_title(&screen, "The hottest kernel: %s, %d launch%s", launch_report_name(k, name),
                  k->n_launches, k->n_launches == 1 ? "" : "es");
     if (s->n_reports)
-        screen_say(&screen, 0, SCREEN_BAD, "verdict", "WRONG: %d check%s of the emulator failed.",
-                   s->n_reports, s->n_reports == 1 ? "" : "s");
+        screen_say(&screen, 0, SCREEN_BAD, "verdict", "WRONG: %d check%s of the emulator failed%s.",
+                   s->n_reports, s->n_reports == 1 ? "" : "s", failing(s, k));
     else if (!s->settings.emulator.no_checks)
         screen_say(&screen, 0, SCREEN_GOOD, "verdict",
                    "CLEAN: the emulator found no race, no bad address and no uninitialised value.");
@@ -431,6 +457,13 @@ static bool left_nothing_out(const struct session *s) {
     return s->n_launches > 0;
 }
 
+/* Nothing else says why there is no report. */
+static bool launched_nothing(const struct session *s) {
+    return !s->settings.kernel && !s->n_launches && !s->n_unchosen && !s->n_failed &&
+           !s->n_refused && !s->n_reports && !s->is_alone && !s->uncounted &&
+           !session_lacking_calls() && !session_lacks_counts() && !interrupt_signal();
+}
+
 /* "0.12 s in the emulator" */
 static const char *where(const struct session *s) {
     static char text[96];
@@ -498,6 +531,8 @@ int session_report(struct session *s, int status) {
         }
     }
     if (s->n_launches && o->source) print_source(s);
+    if (!o->quiet && launched_nothing(s))
+        session_say("the program launched no kernel; nothing was counted or checked");
     if (s->watched && !o->quiet)
         fprintf(o->csv ? stderr : stdout, "%s: open it in a browser\n", o->watch_page);
     if (!status && s->n_reports) status = STATUS_WRONG;

@@ -93,9 +93,20 @@ int session_finish(int status) {
     return mine;
 }
 
+/* The program ends without a call that opened the device. */
+static void say_no_call(void) {
+    struct settings s;
+    if (session || failed || on_gpu || n_lacking || getpid() != owner || interrupt_signal() ||
+        settings_from_environment(&s))
+        return;
+    if (!s.quiet && !s.kernel)
+        session_say("the program launched no kernel; nothing was counted or checked");
+}
+
 /* The program has returned from main or called exit. */
 static void at_exit(int status, void *unused) {
     (void)unused;
+    say_no_call();
     int mine = session_finish(status);
     if (mine != status || interrupt_signal()) _exit(mine);
 }
@@ -370,19 +381,43 @@ bool session_chooses(struct session *s, const struct kernel *k) {
 }
 
 /* The rules that a GPU answers with codes of their own. */
-static enum fault check_config(const struct session *s, const struct kernel *k,
+static enum fault check_config(struct session *s, const struct kernel *k,
                                const struct emu_grid *g) {
-    uint64_t threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
-    if (!g->grid[0] || !g->grid[1] || !g->grid[2] || !threads || threads > 1024 ||
-        g->block[2] > 64 || g->grid[1] > 65535 || g->grid[2] > 65535 || g->grid[0] > 0x7fffffff)
-        return FAULT_CONFIG;
-    int most = k->max_dynamic_shared >= 0 ? k->max_dynamic_shared
-                                          : 49152 - emu_kernel_static_shared(k->code);
-    if ((int64_t)g->shared_bytes > most) return FAULT_VALUE;
+    const uint64_t threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
+    const int statics = emu_kernel_static_shared(k->code), all = s->info.chip.shared_per_block;
+    const int most = k->max_dynamic_shared >= 0 ? k->max_dynamic_shared : 49152 - statics;
+    char *const why = s->unlaunched;
+    const size_t n = sizeof s->unlaunched;
     struct occupancy o;
+    *why = 0;
+    if (!g->grid[0] || !g->grid[1] || !g->grid[2] || !threads)
+        return snprintf(why, n, "an extent of 0"), FAULT_CONFIG;
+    if (threads > 1024)
+        return snprintf(why, n, "%llu threads in a block; at most 1024",
+                        (unsigned long long)threads),
+               FAULT_CONFIG;
+    if (g->block[2] > 64)
+        return snprintf(why, n, "a block %u threads deep; at most 64", g->block[2]), FAULT_CONFIG;
+    if (g->grid[1] > 65535 || g->grid[2] > 65535 || g->grid[0] > 0x7fffffff)
+        return snprintf(why, n, "a grid is at most 2147483647 x 65535 x 65535 blocks"),
+               FAULT_CONFIG;
+    if ((int64_t)g->shared_bytes > all - statics)
+        return snprintf(why, n, "dynamic shared memory is at most %d bytes here", all - statics),
+               FAULT_VALUE;
+    if ((int64_t)g->shared_bytes > most)
+        return snprintf(why, n,
+                        "dynamic shared memory is at most %d bytes, and up to %d after "
+                        "cudaFuncSetAttribute(kernel, "
+                        "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
+                        most, all - statics),
+               FAULT_VALUE;
     if (k->n_registers > 0 && !session_occupancy(s, k, (int)threads, (int)g->shared_bytes, &o) &&
         o.blocks_per_sm == 0)
-        return FAULT_MEMORY;
+        return snprintf(why, n,
+                        "%d registers in each of %llu threads are more than an SM has; "
+                        "__launch_bounds__ takes fewer",
+                        k->n_registers, (unsigned long long)threads),
+               FAULT_MEMORY;
     return FAULT_NONE;
 }
 
@@ -535,6 +570,7 @@ static void note_launch(struct session *s, const struct kernel *k, uint64_t key)
 static enum fault launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                          void *const *args) {
     struct emu_grid g = *config;
+    *s->unlaunched = 0;
     if (emu_kernel_refused(k->code)) {
         if (!k->refused) session_say("%s", emu_kernel_refused(k->code));
         s->n_refused += !k->refused;
@@ -549,7 +585,7 @@ static enum fault launch(struct session *s, struct kernel *k, const struct emu_g
         return FAULT_VALUE;
     }
     for (int a = 0; a < g.n_args; a++) {
-        if (!args[a]) return FAULT_VALUE;
+        if (!args || !args[a]) return FAULT_VALUE;
         g.arg[a] = args[a];
         g.arg_bytes[a] = emu_kernel_param_bytes(k->code, a);
     }
@@ -647,18 +683,19 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
                           void *const *args) {
     enum fault fault = launch(s, k, config, args);
     if (!s->is_alone && (fault == FAULT_CONFIG || fault == FAULT_VALUE || fault == FAULT_MEMORY))
-        session_launch_failed(s, k, config);
+        session_launch_failed(s, k, config, s->unlaunched);
     return fault;
 }
 
-void session_launch_failed(struct session *s, const struct kernel *k,
-                           const struct emu_grid *config) {
+void session_launch_failed(struct session *s, const struct kernel *k, const struct emu_grid *config,
+                           const char *why) {
     const unsigned *g = config->grid, *b = config->block;
     s->n_failed++;
     session_say("a launch of %s could not begin: a grid of %u x %u x %u blocks of %u x %u x %u "
-                "threads, %u bytes of dynamic shared memory; only the error that the call "
+                "threads, %u bytes of dynamic shared memory%s%s; only the error that the call "
                 "returned tells the program",
-                k->shown, g[0], g[1], g[2], b[0], b[1], b[2], config->shared_bytes);
+                k->shown, g[0], g[1], g[2], b[0], b[1], b[2], config->shared_bytes,
+                *why ? ": " : "", why);
 }
 
 const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,

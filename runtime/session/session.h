@@ -104,6 +104,8 @@ struct session {
     bool is_alone;   /* one kernel, or Python's: no program that launches many */
     struct repeat repeat;
     enum fault late_fault; /* of a launch that was put off */
+    char unlaunched
+        [192]; /* why the last launch could not begin; "": it was not asked for too much */
     const char *uncounted; /* what on a GPU cannot be, and was there; NULL: nothing */
 };
 
@@ -137,9 +139,9 @@ struct launch *session_add_launch(struct kernel *k);
 /* Runs it; args as cudaLaunchKernel takes them. What goes wrong is printed. */
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args);
-/* Says and counts that it could not begin. */
-void session_launch_failed(struct session *s, const struct kernel *k,
-                           const struct emu_grid *config);
+/* Says and counts that it could not begin, and why, unless that is "". */
+void session_launch_failed(struct session *s, const struct kernel *k, const struct emu_grid *config,
+                           const char *why);
 /* The next launch of k: is it to be counted, by --launch-skip and --launch-count? */
 bool session_chooses(struct session *s, const struct kernel *k);
 /* --repeats: is an operation with this key to be put off (repeat.h)? */

@@ -89,7 +89,8 @@ static const struct {
     [CLUSTER] = {"cluster", "XxYxZ", "its blocks in a cluster"},
     [SHARED] = {"shared", "BYTES", "its dynamic shared memory (0)"},
     [ARG] = {"arg", "A", "its next argument: i32=256  f32=0.5  f32[256x256]=normal|uniform|zero|ramp|FILE.npy\n"
-                         "f32[256x256]=out:FILE.npy (out: without a file); f16 bf16 f32 f64 i8 u8 ... u64"},
+                         "f32[256x256]=out:FILE.npy (out: without a file); f16 bf16 f32 f64 i8 u8 ... u64;\n"
+                         "of whole numbers uniform is -100 to 100 (unsigned: 0 to 100), normal is rounded (unsigned: without its sign)"},
     [EXPECT] = {"expect", "FILE", "what the next out: array must hold (.npy of the same shape)"},
     [TOLERANCE] = {"tolerance", "X", "of --expect, relative to its largest value (1e-5 f32, 1e-2 f16)"},
     [HELP] = {"help", NULL, "this page"},

@@ -3,7 +3,7 @@
  * fp16 and bf16 are summed in fp32 and rounded once. */
 #include "blas.h"
 
-#include "common/cuda/half.h"
+#include "common/cuda/dtype.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -96,7 +96,6 @@ static double element(int type, const char *base, int64_t i) {
 static void set_element(int type, char *base, int64_t i, double d) {
     float f = (float)d;
     uint16_t bits;
-    uint32_t wide;
     switch (type) {
     case R_64F:
         memcpy(base + 8 * i, &d, 8);
@@ -108,9 +107,7 @@ static void set_element(int type, char *base, int64_t i, double d) {
         bits = half_from_float(f);
         break;
     default:
-        memcpy(&wide, &f, 4);
-        if (f == f) wide += 0x7fff + (wide >> 16 & 1); /* to nearest, ties to even */
-        bits = (uint16_t)(wide >> 16);
+        bits = dtype_from_float(DTYPE_BF16, f);
     }
     memcpy(base + 2 * i, &bits, 2);
 }
@@ -432,41 +429,55 @@ static int gemv(int op, int m, int n, const void *alpha, const void *a, int lda,
 GEMV(Sgemv_v2, R_32F)
 GEMV(Dgemv_v2, R_64F)
 
-/* Copies: of n elements with steps, and of (rows, columns) matrices. */
-static int copy(size_t columns, size_t bytes, const char *from, size_t from_step, char *to,
-                size_t to_step, enum cudaMemcpyKind kind) {
+/* Copies: of n elements with steps, and of (rows, columns) matrices; at once, or as a node of g. */
+static int copy(cudaGraph_t g, size_t columns, size_t bytes, const char *from, size_t from_step,
+                char *to, size_t to_step, enum cudaMemcpyKind kind) {
+    enum { MAPPING_ERROR = 11 };
     cudaError_t e;
+    if (g)
+        return graph_add_copy(g, to, to_step, from, from_step, bytes, columns, kind) ? MAPPING_ERROR
+                                                                                     : FINE;
     struct session *s = cudart_enter(&e);
     if (!s) return FAILED;
     for (size_t c = 0; c < columns && !e; c++)
         e = memory_copy(s, to + c * to_step, from + c * from_step, bytes, kind);
-    return cudart_leave(e) ? 11 : FINE; /* CUBLAS_STATUS_MAPPING_ERROR */
+    return cudart_leave(e) ? MAPPING_ERROR : FINE;
+}
+static int copy_vector(cudaGraph_t g, int n, int bytes, const void *x, int incx, void *y, int incy,
+                       enum cudaMemcpyKind kind) {
+    if (n < 0 || bytes < 1 || incx < 1 || incy < 1) return INVALID;
+    size_t size = (size_t)bytes, all = size * (size_t)n;
+    if (incx == 1 && incy == 1) return copy(g, 1, all, x, all, y, all, kind);
+    return copy(g, (size_t)n, size, x, size * (size_t)incx, y, size * (size_t)incy, kind);
+}
+static int copy_matrix(cudaGraph_t g, int rows, int columns, int bytes, const void *a, int lda,
+                       void *b, int ldb, enum cudaMemcpyKind kind) {
+    if (rows < 0 || columns < 0 || bytes < 1 || lda < rows || ldb < rows) return INVALID;
+    size_t size = (size_t)bytes;
+    return copy(g, (size_t)columns, size * (size_t)rows, a, size * (size_t)lda, b,
+                size * (size_t)ldb, kind);
 }
 #define COPIES(name, kind)                                                                         \
     EXPORT int cublas##name##Vector(int n, int bytes, const void *x, int incx, void *y,            \
                                     int incy) {                                                    \
-        if (n < 0 || bytes < 1 || incx < 1 || incy < 1) return INVALID;                            \
-        size_t size = (size_t)bytes;                                                               \
-        if (incx == 1 && incy == 1) return copy(1, size * (size_t)n, x, 0, y, 0, kind);            \
-        return copy((size_t)n, size, x, size * (size_t)incx, y, size * (size_t)incy, kind);        \
+        return copy_vector(NULL, n, bytes, x, incx, y, incy, kind);                                \
     }                                                                                              \
     EXPORT int cublas##name##Matrix(int rows, int columns, int bytes, const void *a, int lda,      \
                                     void *b, int ldb) {                                            \
-        if (rows < 0 || columns < 0 || bytes < 1 || lda < rows || ldb < rows) return INVALID;      \
-        size_t size = (size_t)bytes;                                                               \
-        return copy((size_t)columns, size * (size_t)rows, a, size * (size_t)lda, b,                \
-                    size * (size_t)ldb, kind);                                                     \
+        return copy_matrix(NULL, rows, columns, bytes, a, lda, b, ldb, kind);                      \
     }                                                                                              \
     EXPORT int cublas##name##VectorAsync(int n, int bytes, const void *x, int incx, void *y,       \
                                          int incy, void *stream) {                                 \
+        cudaGraph_t g = graph_capturing(stream);                                                   \
         stream_enter(stream);                                                                      \
-        return (int)stream_leave((cudaError_t)cublas##name##Vector(n, bytes, x, incx, y, incy));   \
+        return (int)stream_leave((cudaError_t)copy_vector(g, n, bytes, x, incx, y, incy, kind));   \
     }                                                                                              \
     EXPORT int cublas##name##MatrixAsync(int rows, int columns, int bytes, const void *a, int lda, \
                                          void *b, int ldb, void *stream) {                         \
+        cudaGraph_t g = graph_capturing(stream);                                                   \
         stream_enter(stream);                                                                      \
         return (int)stream_leave(                                                                  \
-            (cudaError_t)cublas##name##Matrix(rows, columns, bytes, a, lda, b, ldb));              \
+            (cudaError_t)copy_matrix(g, rows, columns, bytes, a, lda, b, ldb, kind));              \
     }
 COPIES(Set, cudaMemcpyHostToDevice)
 COPIES(Get, cudaMemcpyDeviceToHost)

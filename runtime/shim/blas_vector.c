@@ -217,7 +217,7 @@ typedef void trsm_function(const char *side, const char *fill, const char *op, c
                            const int *lda, void *b, const int *ldb);
 
 /* Solves op(a) x = alpha b, or x op(a) = alpha b; x takes the place of b, (m, n). */
-static int trsm(const int how[4], int m, int n, const void *alpha, const void *a, int lda, void *b,
+static int trsm(const int how[4], int m, int n, double alpha, const void *a, int lda, void *b,
                 int ldb, bool wide) {
     static const char letters[4][4] = {"LR", "LU", "NTC", "NU"}; /* side, fill, op, diagonal */
     const int order = how[0] ? n : m;
@@ -233,10 +233,12 @@ static int trsm(const int how[4], int m, int n, const void *alpha, const void *a
     memcpy(&solve, &found, sizeof solve);
     bool fine = found && use_columns(s, a, order, order, lda, wide, false) &&
                 use_columns(s, b, m, n, ldb, wide, true);
+    const float narrow = (float)alpha;
     session_busy(true);
     if (fine)
         solve(&letters[0][how[0]], &letters[1][how[1]], &letters[2][how[2]], &letters[3][how[3]],
-              &m, &n, alpha, session_place(s, a), &lda, session_place(s, b), &ldb);
+              &m, &n, wide ? (const void *)&alpha : &narrow, session_place(s, a), &lda,
+              session_place(s, b), &ldb);
     session_busy(false);
     return leave(fine);
 }
@@ -253,7 +255,8 @@ static int trsm(const int how[4], int m, int n, const void *alpha, const void *a
                                   int m, int n, const type *alpha, const type *a, int lda,         \
                                   type *b, int ldb) {                                              \
         const int how[4] = {side, fill, op, diagonal};                                             \
-        return IN_STREAM(h, trsm(how, m, n, alpha, a, lda, b, ldb, wide));                         \
+        return IN_STREAM(                                                                          \
+            h, trsm(how, m, n, blas_scalar(alpha, wide ? R_64F : R_32F), a, lda, b, ldb, wide));   \
     }
 MATRICES(S, float, false)
 MATRICES(D, double, true)

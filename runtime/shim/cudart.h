@@ -107,8 +107,12 @@ enum memory_kind {
 /* Is p managed, or pinned and used by a copy, so that the host must wait before it uses it? */
 bool memory_is_guarded(const struct session *s, uint64_t p, bool talks);
 cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_kind kind);
-/* waits: for all that runs, as cudaFree() does. */
-cudaError_t memory_free(struct session *s, void *p, bool waits);
+enum memory_free {
+    FREE_DEVICE,
+    FREE_HOST,
+    FREE_IN_STREAM
+}; /* all but the last wait for all that runs */
+cudaError_t memory_free(struct session *s, void *p, enum memory_free how);
 uint64_t memory_of_graphs(void); /* bytes */
 cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
                         enum cudaMemcpyKind kind);

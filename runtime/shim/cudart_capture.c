@@ -51,6 +51,7 @@ bool graph_forbids_waiting(void) {
     return any;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *out) {
+    if (!out) return cudaErrorInvalidValue;
     *out = !graph_capturing(stream)   ? cudaStreamCaptureStatusNone
            : stream->capture->invalid ? cudaStreamCaptureStatusInvalidated
                                       : cudaStreamCaptureStatusActive;

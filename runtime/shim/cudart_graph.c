@@ -256,8 +256,15 @@ cudaError_t cudaGraphAddHostNode(BEFORE, const struct cudaHostNodeParams *p) {
     return e;
 }
 cudaError_t cudaGraphAddChildGraphNode(BEFORE, cudaGraph_t child) {
-    cudaError_t e = child ? add(out, g, before, n, cudaGraphNodeTypeGraph) : cudaErrorInvalidValue;
-    return e ? e : cudaGraphClone(&(*out)->child, child);
+    cudaGraph_t own;
+    cudaError_t e = child && child != g ? cudaGraphClone(&own, child) : cudaErrorInvalidValue;
+    if (e) return e;
+    e = add(out, g, before, n, cudaGraphNodeTypeGraph);
+    if (e)
+        cudaGraphDestroy(own);
+    else
+        (*out)->child = own;
+    return e;
 }
 cudaError_t cudaGraphAddEventRecordNode(BEFORE, cudaEvent_t event) {
     cudaError_t e = add(out, g, before, n, cudaGraphNodeTypeEventRecord);

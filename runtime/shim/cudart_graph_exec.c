@@ -121,7 +121,8 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t g,
                                 cudaGraphExecUpdateResultInfo *info) {
-    bool same = exec && g && exec->graph->n == g->n;
+    if (!exec || !g) return cudaErrorInvalidValue;
+    bool same = exec->graph->n == g->n;
     for (size_t i = 0; same && i < g->n; i++) {
         cudaGraphNode_t mine = exec->graph->node[i], theirs = g->node[i];
         same = mine->type == theirs->type && mine->n_before == theirs->n_before;

@@ -1,6 +1,7 @@
 /* Fat binaries, the functions and variables that programs register from them, and launches. */
 #include "cudart.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,7 +366,10 @@ static cudaError_t check_cooperative(const void *p, dim3 grid, dim3 block, size_
         const struct emu_grid all = {.grid = {grid.x, grid.y, grid.z},
                                      .block = {block.x, block.y, block.z},
                                      .shared_bytes = (unsigned)shared};
-        session_launch_failed(s, k, &all);
+        char why[96];
+        snprintf(why, sizeof why, "a cooperative launch; at most %llu blocks run at once",
+                 (unsigned long long)per_sm * (unsigned)s->info.chip.n_sms);
+        session_launch_failed(s, k, &all, why);
     }
     return cudart_leave(cudaErrorCooperativeLaunchTooLarge);
 }

@@ -108,32 +108,48 @@ static bool check_freed(struct session *s, const void *p, const char *how) {
 }
 
 /* The call fails, which is said: the program may not look at its error. */
-static cudaError_t refuse(struct session *s, const char *what, const void *p) {
+static cudaError_t refuse_because(const char *what, const void *p, const char *why) {
     enum { MOST = 10 };
     static int said;
+    char where[256];
+    if (said++ >= MOST) return cudaErrorInvalidValue;
+    guard_host_place(true, where, sizeof where);
+    session_say("%s %p failed: %s; only the error that the call returned tells the program%s", what,
+                p, why, where);
+    return cudaErrorInvalidValue;
+}
+static cudaError_t refuse(struct session *s, const char *what, const void *p) {
     const struct emu_allocation *a =
         s->memory ? emu_memory_below(s->memory, (uint64_t)(uintptr_t)p) : NULL;
-    char where[256], left[96] = "no device memory is there";
+    char left[96] = "no device memory is there";
     const uint64_t at = (uint64_t)(uintptr_t)p;
     if (a && (at < a->end || emu_memory_is_hidden(s->memory, at)))
         snprintf(left, sizeof left, "it is %llu bytes behind the %s of an allocation of %llu",
                  (unsigned long long)(at - (at < a->end ? a->base : a->end)),
                  at < a->end ? "begin" : "end", (unsigned long long)(a->end - a->base));
-    if (said++ >= MOST) return cudaErrorInvalidValue;
-    guard_host_place(true, where, sizeof where);
-    session_say("%s %p failed: %s; only the error that the call returned tells the program%s", what,
-                p, left, where);
-    return cudaErrorInvalidValue;
+    return refuse_because(what, p, left);
 }
 
-cudaError_t memory_free(struct session *s, void *p, bool waits) {
+/* NULL: this call frees such memory. */
+static const char *wrong_free(enum memory_kind kind, enum memory_free how) {
+    if (kind == MEMORY_REGISTERED)
+        return "it is registered memory, which cudaHostUnregister gives up";
+    if (kind == MEMORY_PINNED && how != FREE_HOST)
+        return "it is pinned memory of the host, which cudaFreeHost frees";
+    if (kind != MEMORY_PINNED && how == FREE_HOST)
+        return "it is no memory of cudaMallocHost; cudaFree frees it";
+    return NULL;
+}
+
+cudaError_t memory_free(struct session *s, void *p, enum memory_free how) {
     struct piece *piece = piece_of(p);
     if (!p) return cudaSuccess;
     if (!piece && check_freed(s, p, "frees")) return cudaErrorInvalidValue;
     if (!piece || piece->base != (uint64_t)(uintptr_t)p) return refuse(s, "the free of", p);
-    if (piece->kind == MEMORY_REGISTERED) return refuse(s, "the free of registered memory", p);
+    const char *wrong = wrong_free(piece->kind, how);
+    if (wrong) return refuse_because("the free of", p, wrong);
     if (piece->kind == MEMORY_GRAPH) return cudaSuccess;
-    if (waits) stream_host_waits_for_all();
+    if (how != FREE_IN_STREAM) stream_host_waits_for_all();
     free_later(s, piece);
     *piece = pieces[--n_pieces];
     return cudaSuccess;
@@ -376,17 +392,17 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *p, struct cudaExtent extent) {
         alloc_rows(s, &p->ptr, &p->pitch, extent.width, extent.height, extent.depth));
 }
 
-#define RELEASE                                                                                    \
+#define RELEASE(how)                                                                               \
     WITH_SESSION(s);                                                                               \
-    return cudart_leave(memory_free(s, p, true))
-cudaError_t cudaFree(void *p) { RELEASE; }
-cudaError_t cudaFreeHost(void *p) { RELEASE; }
+    return cudart_leave(memory_free(s, p, how))
+cudaError_t cudaFree(void *p) { RELEASE(FREE_DEVICE); }
+cudaError_t cudaFreeHost(void *p) { RELEASE(FREE_HOST); }
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
     if (graph_capturing(stream)) return cudaSuccess; /* it may be launched again */
     WITH_SESSION(s);
     const struct piece *piece = piece_of(p);
     if (piece) in_turn(s, "cudaFreeAsync", p, piece->bytes, stream);
-    return cudart_leave(memory_free(s, p, false));
+    return cudart_leave(memory_free(s, p, FREE_IN_STREAM));
 }
 
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags) {

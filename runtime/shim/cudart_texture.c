@@ -63,7 +63,7 @@ cudaError_t cudaMallocArray(cudaArray_t *out, const struct cudaChannelFormatDesc
 cudaError_t cudaFreeArray(cudaArray_t a) {
     WITH_SESSION(s);
     if (!a) return cudart_leave(cudaSuccess);
-    cudaError_t e = memory_free(s, a->data, true);
+    cudaError_t e = memory_free(s, a->data, FREE_DEVICE);
     free(a);
     return cudart_leave(e);
 }
@@ -95,33 +95,42 @@ static cudaError_t copy_rows(void *to, size_t to_pitch, const void *from, size_t
 static char *row_of(cudaArray_const_t a, size_t x, size_t y) {
     return (char *)a->data + y * a->pitch + x;
 }
+static bool has_rows(cudaArray_const_t a, size_t x, size_t y, size_t width, size_t height) {
+    return a && x <= a->pitch && width <= a->pitch - x && y <= a->rows && height <= a->rows - y;
+}
 
 cudaError_t cudaMemcpy2DToArray(cudaArray_t a, size_t x, size_t y, const void *from, size_t pitch,
                                 size_t width, size_t height, enum cudaMemcpyKind kind) {
-    if (!a || x + width > a->pitch || y + height > a->rows) return cudaErrorInvalidValue;
+    if (!has_rows(a, x, y, width, height)) return cudaErrorInvalidValue;
     return copy_rows(row_of(a, x, y), a->pitch, from, pitch, width, height, kind);
 }
 cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t a, size_t x, size_t y, const void *from,
                                      size_t pitch, size_t width, size_t height,
                                      enum cudaMemcpyKind kind, cudaStream_t stream) {
+    cudaGraph_t g = graph_capturing(stream);
+    if (!has_rows(a, x, y, width, height)) return cudaErrorInvalidValue;
+    if (g) return graph_add_copy(g, row_of(a, x, y), a->pitch, from, pitch, width, height, kind);
     stream_enter(stream);
     return stream_leave(cudaMemcpy2DToArray(a, x, y, from, pitch, width, height, kind));
 }
 cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t a, size_t x, size_t y,
                                   size_t width, size_t height, enum cudaMemcpyKind kind) {
-    if (!a || x + width > a->pitch || y + height > a->rows) return cudaErrorInvalidValue;
+    if (!has_rows(a, x, y, width, height)) return cudaErrorInvalidValue;
     return copy_rows(to, pitch, row_of(a, x, y), a->pitch, width, height, kind);
 }
 cudaError_t cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t a, size_t x,
                                        size_t y, size_t width, size_t height,
                                        enum cudaMemcpyKind kind, cudaStream_t stream) {
+    cudaGraph_t g = graph_capturing(stream);
+    if (!has_rows(a, x, y, width, height)) return cudaErrorInvalidValue;
+    if (g) return graph_add_copy(g, to, pitch, row_of(a, x, y), a->pitch, width, height, kind);
     stream_enter(stream);
     return stream_leave(cudaMemcpy2DFromArray(to, pitch, a, x, y, width, height, kind));
 }
 cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
                                      cudaArray_const_t from, size_t x, size_t y, size_t width,
                                      size_t height, enum cudaMemcpyKind kind) {
-    if (!from || x + width > from->pitch || y + height > from->rows) return cudaErrorInvalidValue;
+    if (!has_rows(from, x, y, width, height)) return cudaErrorInvalidValue;
     return cudaMemcpy2DToArray(to, to_x, to_y, row_of(from, x, y), from->pitch, width, height,
                                kind);
 }

@@ -267,13 +267,12 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block, CUfunction 
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared, CUstream stream, void **args,
                         void **extra) {
-    static void *none[1];
     if (extra) return CODE(cudart_unsupported("cuLaunchKernel with a buffer of arguments"));
     cudaLaunchConfig_t c = {.gridDim = {gx, gy, gz},
                             .blockDim = {bx, by, bz},
                             .dynamicSmemBytes = shared,
                             .stream = stream};
-    return CODE(cudaLaunchKernelExC(&c, f, args ? args : none));
+    return CODE(cudaLaunchKernelExC(&c, f, args));
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **extra) {
     if (extra) return CODE(cudart_unsupported("cuLaunchKernelEx with a buffer of arguments"));

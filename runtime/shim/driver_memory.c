@@ -60,21 +60,25 @@ static void *side(CUmemorytype type, const void *host, CUdeviceptr device, CUarr
     *pitch = p.pitch;
     return (char *)p.ptr + y * p.pitch + x;
 }
-CUresult cuMemcpy2D(const CUDA_MEMCPY2D *c) {
-    if (!c) return CUDA_ERROR_INVALID_VALUE;
+/* At once, or as a node of g. */
+static cudaError_t copy_2d(cudaGraph_t g, const CUDA_MEMCPY2D *c) {
+    if (!c) return cudaErrorInvalidValue;
     size_t from_pitch = c->srcPitch ? c->srcPitch : c->WidthInBytes,
            to_pitch = c->dstPitch ? c->dstPitch : c->WidthInBytes;
     const void *from = side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes,
                             c->srcY, &from_pitch);
     void *to = side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes,
                     c->dstY, &to_pitch);
-    return CODE(cudaMemcpy2D(to, to_pitch, from, from_pitch, c->WidthInBytes, c->Height,
-                             cudaMemcpyDefault));
+    return g ? graph_add_copy(g, to, to_pitch, from, from_pitch, c->WidthInBytes, c->Height,
+                              cudaMemcpyDefault)
+             : cudaMemcpy2D(to, to_pitch, from, from_pitch, c->WidthInBytes, c->Height,
+                            cudaMemcpyDefault);
 }
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D *c) { return CODE(copy_2d(NULL, c)); }
 CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *c) { return cuMemcpy2D(c); }
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream) {
     stream_enter(stream);
-    return CODE(stream_leave((cudaError_t)cuMemcpy2D(c)));
+    return CODE(stream_leave(copy_2d(graph_capturing(stream), c)));
 }
 
 static bool read_resource(const CUDA_RESOURCE_DESC *r, struct cudaResourceDesc *out) {

@@ -193,6 +193,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return host_waits(stream); }
 cudaError_t cudaStreamQuery(cudaStream_t stream) { return host_waits(stream); }
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *out) {
+    if (!out) return cudaErrorInvalidValue;
     *out = stream_of(stream)->flags;
     return nothing();
 }
@@ -202,6 +203,7 @@ cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *out) {
     return nothing();
 }
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *out) {
+    if (!out) return cudaErrorInvalidValue;
     *out = stream_of(stream)->priority;
     return nothing();
 }

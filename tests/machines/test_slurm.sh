@@ -112,8 +112,8 @@ wait $run
 failed_by_then=$(ls "$at/failed" | grep . || echo none) # the same command starts those again, too
 check "interrupted, it leaves the jobs alone" said "Slurm's jobs go on"
 # the node comes back after Slurm has given it up
-until sinfo -h -N -n n2 -o %T | grep -q down; do sleep 0.2; done
-check "the node was given up" true
+given_up() { for _ in $(seq 600); do sinfo -h -N -n n2 -o %T | grep -q down && return; sleep 0.2; done; return 1; }
+check "the node was given up" given_up
 jobs "$at" --slurm > "$tap_dir/said" 2>&1 &
 run=$!
 sleep 1

@@ -107,6 +107,40 @@ refused('batches differ', 'differ in batch', lambda: emulated(q[:1], k, v))
 refused('causal', 'bottom-right', lambda: emulated(q, k, v, causal='left'))
 refused('out is too small', 'not (2, 4, 70, 64)', lambda: emulated(q, k, v, out=np.empty_like(q)[:1]))
 refused('out cannot be written', 'writeable', lambda: emulated(q, k, v, out=fixed))
+for scale in (0.0, -1.0, float('inf'), float('nan')):
+    refused(f'scale {scale}', f'scale is {scale}: a finite number above 0', lambda: emulated(q, k, v, scale=scale), ValueError)
+
+
+class OnGPU:
+    """As an array of a GPU: these are refused before it is looked at."""
+    def __init__(self, x, **device):
+        self.x, self.device = x, type('Device', (), device)()
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.x.__array_interface__
+
+
+def on_gpu(q, k, v, out, lse=None):
+    lse = np.empty(out.shape[:3], np.float32) if lse is None else lse
+    return attnlab.forward(2, *(x if isinstance(x, OnGPU) else OnGPU(x) for x in (q, k, v)), out=OnGPU(out), lse=OnGPU(lse))
+
+
+o = np.empty_like(q)
+refused('k on another GPU, as PyTorch says it', 'k is on another GPU', lambda: on_gpu(q, OnGPU(k, index=1), v, o))
+refused('v on another GPU, as CuPy says it', 'v is on another GPU', lambda: on_gpu(q, k, OnGPU(v, id=1), o))
+refused('out is k', 'out overlaps k', lambda: on_gpu(k, k, v, k))
+refused('out is v', 'out overlaps v', lambda: on_gpu(k, k, v, v))
+moved = np.empty(q.size + 64, np.float16)
+refused('out is q, moved by a row', 'out overlaps q and is not q',
+        lambda: on_gpu(moved[:-64].reshape(q.shape), k, v, moved[64:].reshape(q.shape)))
+refused('lse in q', 'lse overlaps q', lambda: on_gpu(q, k, v, o, q.reshape(-1)[:2 * 2 * 4 * 70].view(np.float32).reshape(2, 4, 70)))
+packed = np.empty((2, 70, 3, 4, 64), np.float16)  # q, k and v between each other
+there = [attnlab._Tensor(name, OnGPU(packed[:, :, n].transpose(0, 2, 1, 3))) for n, name in enumerate('qkv')]
+attnlab._check_gpu(there, there[0], attnlab._Tensor('lse', np.empty((2, 4, 70), np.float32), '<f4'))
+check('out is q, in memory that has k and v between its rows', True)
+empty = attnlab._Tensor('q', OnGPU(np.empty((2, 4, 0, 64), np.float16)))
+check('what is empty overlaps nothing', not empty.overlaps(there[0]) and not there[0].overlaps(empty) and there[0].overlaps(there[0]))
 refused('no such stage', 'no stage 9', lambda: attnlab.forward(9, q, k, v))
 refused('head_dim 32', 'head_dim 64 and 128', lambda: emulated(*(x[..., :32].copy() for x in (q, k, v))), attnlab.Unsupported)
 refused('3 heads on 2', 'multiple of kv-heads', lambda: emulated(q[:, :3], k, v), attnlab.Unsupported)

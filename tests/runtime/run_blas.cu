@@ -4,12 +4,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <unistd.h>
 #include <vector>
 
 __global__ void nothing(int *p) { *p = 1; }
+__global__ void ones(float *p) { p[threadIdx.x] = 1; }
 
 template <class T> struct device {
     T *p;
@@ -106,6 +108,77 @@ static void matrices(cublasHandle_t h) { // doubles, column-major, ld 5
         }
 }
 
+// alpha and beta in device memory.
+static void scalars(cublasHandle_t h) {
+    const int n = 4;
+    std::vector<float> x = {1, 2, 3, 4}, y = {5, 6, 7, 8},
+                       unit = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    device<float> dx(x), dy(y), eye(unit), sum(unit), two({2}), three({3});
+    cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE);
+    fine("axpy", cublasSaxpy(h, n, two.p, dx.p, 1, dy.p, 1));
+    fine("scal", cublasSscal(h, n, three.p, dx.p, 1));
+    fine("gemv", cublasSgemv(h, CUBLAS_OP_N, n, n, two.p, eye.p, n, dx.p, 1, three.p, dy.p, 1));
+    fine("geam", cublasSgeam(h, CUBLAS_OP_N, CUBLAS_OP_N, n, n, two.p, eye.p, n, three.p, eye.p, n,
+                             sum.p, n));
+    fine("gemm", cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, two.p, eye.p, n, sum.p, n,
+                             three.p, sum.p, n));
+    fine("trsm", cublasStrsm(h, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                             CUBLAS_DIAG_NON_UNIT, n, n, three.p, eye.p, n, sum.p, n));
+    cublasSetPointerMode(h, CUBLAS_POINTER_MODE_HOST);
+    for (int i = 0; i < n; i++) {
+        equal("x", dx.get()[i], 3 * x[i]);
+        equal("y", dy.get()[i], 2 * 3 * x[i] + 3 * (2 * x[i] + y[i]));
+    }
+    for (int i = 0; i < n * n; i++) equal("sum", sum.get()[i], 3 * (2 * 5 + 3 * 5) * unit[i]);
+}
+
+// Copies that are captured are made when the graph is launched.
+static void captured_copies() {
+    const float from[4] = {1, 2, 3, 4};
+    float back[4] = {};
+    device<float> vector(std::vector<float>(4)), matrix(std::vector<float>(6));
+    cudaStream_t s;
+    cudaGraph_t g;
+    cudaGraphExec_t exec;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    fine("begin", cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    fine("set vector", cublasSetVectorAsync(2, 4, from, 2, vector.p, 3, s));    // 1 . . 3
+    fine("set matrix", cublasSetMatrixAsync(2, 2, 4, from, 2, matrix.p, 3, s)); // 1 2 . 3 4 .
+    fine("get vector", cublasGetVectorAsync(2, 4, vector.p, 3, back, 1, s));    // 1 3
+    fine("get matrix", cublasGetMatrixAsync(1, 2, 4, matrix.p + 1, 3, back + 2, 1, s)); // 2 4
+    fine("end", cudaStreamEndCapture(s, &g));
+    for (int i = 0; i < 4; i++) equal("before", vector.get()[i] + back[i], 0);
+    for (int i = 0; i < 6; i++) equal("before", matrix.get()[i], 0);
+    fine("instantiate", cudaGraphInstantiate(&exec, g, 0));
+    fine("launch", cudaGraphLaunch(exec, s)), cudaStreamSynchronize(s);
+    const float v[4] = {1, 0, 0, 3}, m[6] = {1, 2, 0, 3, 4, 0}, b[4] = {1, 3, 2, 4};
+    for (int i = 0; i < 4; i++)
+        equal("vector", vector.get()[i], v[i]), equal("back", back[i], b[i]);
+    for (int i = 0; i < 6; i++) equal("matrix", matrix.get()[i], m[i]);
+}
+
+// A product of cuBLASLt is in the order of its stream.
+static void light_product() {
+    enum { N = 16 };
+    const std::vector<float> host(N * N, 1);
+    const float one = 1, zero = 0;
+    device<float> a(host), b(host), c(host);
+    cudaStream_t s;
+    cublasLtHandle_t h;
+    cublasLtMatmulDesc_t d;
+    cublasLtMatrixLayout_t square;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), cudaDeviceSynchronize();
+    fine("create", cublasLtCreate(&h));
+    fine("product", cublasLtMatmulDescCreate(&d, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    fine("layout", cublasLtMatrixLayoutCreate(&square, CUDA_R_32F, N, N, N));
+    ones<<<1, N * N, 0, s>>>(a.p);
+    fine("matmul", cublasLtMatmul(h, d, &one, a.p, square, b.p, square, &zero, c.p, square, c.p,
+                                  square, NULL, NULL, 0, s));
+    ones<<<1, N * N, 0, s>>>(a.p);
+    cudaStreamSynchronize(s);
+    for (float x : c.get()) equal("matmul", x, N);
+}
+
 static void long_product(cublasHandle_t h) {
     const int n = 12000;
     double one = 1, *p;
@@ -126,7 +199,7 @@ int main(int argc, char **argv) {
     if (!strcmp(what, "_Exit")) _Exit(7);
     if (!strcmp(what, "execv")) execv("/bin/true", argv);
     if (!strcmp(what, "fork") && !fork()) _exit(0);
-    vectors(h), matrices(h);
+    vectors(h), matrices(h), scalars(h), captured_copies(), light_product();
     fine("version", cublasGetProperty(MAJOR_VERSION, &major)), equal("version", major, 13);
     equal("version", cublasGetCudartVersion() / 1000, 13);
     printf("%d wrong\n", n_wrong);

@@ -1,5 +1,6 @@
 // CUDA graphs, built by hand and captured from streams. Exits with the number of wrong values.
 #include <cstdio>
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 static int bad, called;
@@ -97,10 +98,128 @@ static void captured(int *d) {
     expect("after it", h[5], 9);
 }
 
+__device__ int variable[4];
+
+// What a call does is 1, and done when the graph is launched: not before.
+template <class Call, class Result> static void later(const char *what, Call call, Result result) {
+    cudaStream_t s;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    FINE(cudaStreamCreate(&s));
+    FINE(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    expect(what, (int)call(s), 0);
+    expect(what, cudaStreamEndCapture(s, &graph), cudaSuccess);
+    expect(what, result(), 0);
+    FINE(cudaGraphInstantiate(&exec, graph, 0));
+    FINE(cudaGraphLaunch(exec, s));
+    FINE(cudaStreamSynchronize(s));
+    expect(what, result(), 1);
+}
+
+static void each_call(int *d) {
+    enum { ROW = 64 };
+    const int one[ROW] = {1};
+    int h = 0, *source;
+    cudaArray_t array;
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<int>();
+    const CUdeviceptr to = (CUdeviceptr)d;
+    FINE(cudaMalloc(&source, sizeof one));
+    FINE(cudaMemcpy(source, one, sizeof one, cudaMemcpyHostToDevice));
+    FINE(cudaMallocArray(&array, &format, ROW, 2));
+    const auto of_device = [&] {
+        int v = -1;
+        FINE(cudaMemcpy(&v, d, 4, cudaMemcpyDeviceToHost));
+        FINE(cudaMemset(d, 0, 4));
+        return v;
+    };
+    const auto of_host = [&] {
+        int v = h;
+        h = 0;
+        return v;
+    };
+    const auto of_variable = [&] {
+        int v = -1;
+        FINE(cudaMemcpyFromSymbol(&v, variable, 4, 8));
+        return v;
+    };
+    FINE(cudaMemset(d, 0, 4));
+    later(
+        "cudaMemcpyToSymbolAsync",
+        [&](cudaStream_t s) {
+            return cudaMemcpyToSymbolAsync(variable, one, 4, 8, cudaMemcpyHostToDevice, s);
+        },
+        of_variable);
+    later(
+        "cudaMemcpyFromSymbolAsync",
+        [&](cudaStream_t s) {
+            return cudaMemcpyFromSymbolAsync(&h, variable, 4, 8, cudaMemcpyDeviceToHost, s);
+        },
+        of_host);
+    later(
+        "cuMemcpyHtoDAsync", [&](cudaStream_t s) { return cuMemcpyHtoDAsync(to, one, 4, s); },
+        of_device);
+    later(
+        "cuMemcpyDtoHAsync",
+        [&](cudaStream_t s) { return cuMemcpyDtoHAsync(&h, (CUdeviceptr)source, 4, s); }, of_host);
+    later(
+        "cuMemcpyDtoDAsync",
+        [&](cudaStream_t s) { return cuMemcpyDtoDAsync(to, (CUdeviceptr)source, 4, s); },
+        of_device);
+    later(
+        "cuMemsetD8Async", [&](cudaStream_t s) { return cuMemsetD8Async(to, 1, 1, s); }, of_device);
+    later(
+        "cudaMemcpyPeerAsync",
+        [&](cudaStream_t s) { return cudaMemcpyPeerAsync(d, 0, source, 0, 4, s); }, of_device);
+    later(
+        "cudaMemcpy2DToArrayAsync",
+        [&](cudaStream_t s) {
+            return cudaMemcpy2DToArrayAsync(array, 8, 1, one, 4, 4, 1, cudaMemcpyHostToDevice, s);
+        },
+        [&] {
+            int v = -1;
+            FINE(cudaMemcpy2DFromArray(&v, 4, array, 8, 1, 4, 1, cudaMemcpyDeviceToHost));
+            return v;
+        });
+    later(
+        "cudaMemcpy2DFromArrayAsync",
+        [&](cudaStream_t s) {
+            return cudaMemcpy2DFromArrayAsync(d, 4, array, 8, 1, 4, 1, cudaMemcpyDeviceToDevice, s);
+        },
+        of_device);
+    CUDA_MEMCPY2D rows = {};
+    rows.srcMemoryType = CU_MEMORYTYPE_HOST, rows.srcHost = one, rows.srcPitch = 16;
+    rows.dstMemoryType = CU_MEMORYTYPE_DEVICE, rows.dstDevice = to, rows.dstPitch = 16;
+    rows.WidthInBytes = 4, rows.Height = 2;
+    later(
+        "cuMemcpy2DAsync", [&](cudaStream_t s) { return cuMemcpy2DAsync(&rows, s); }, of_device);
+
+    // two layers of two rows of two bytes, in a box of eight bytes a row and three rows a layer
+    char box[48];
+    FINE(cudaMemset(d, 0, sizeof box));
+    later(
+        "cudaMemset3DAsync",
+        [&](cudaStream_t s) {
+            return cudaMemset3DAsync(make_cudaPitchedPtr(d, 8, 8, 3), 9, make_cudaExtent(2, 2, 2),
+                                     s);
+        },
+        [&] {
+            int n_set = 0, n_wrong = 0;
+            FINE(cudaMemcpy(box, d, sizeof box, cudaMemcpyDeviceToHost));
+            for (int at = 0; at < 48; at++) {
+                const bool inside = at % 8 < 2 && at / 8 % 3 < 2;
+                n_set += box[at] == 9;
+                n_wrong += box[at] && !(inside && box[at] == 9);
+            }
+            expect("bytes beside the box", n_wrong, 0);
+            return n_set == 8 ? 1 : n_set;
+        });
+}
+
 int main() {
     int *d;
     FINE(cudaMalloc(&d, 256));
     by_hand(d);
     captured(d);
+    each_call(d);
     return bad;
 }

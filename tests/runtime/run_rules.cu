@@ -1,6 +1,9 @@
 // What CUDA's guide says of calls that are easily taken to succeed: tests/runtime/test_streams.sh wants 0 wrong.
 #include <cooperative_groups.h>
 #include <cstdio>
+#include <cstdlib>
+#include <cuda.h>
+#include <string>
 
 static int wrong;
 #define IS(x, wanted)                                                                              \
@@ -30,6 +33,9 @@ static void streams() {
     cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming), cudaEventCreate(&timed);
     cudaEventRecord(untimed), cudaEventRecord(timed);
     IS(cudaEventElapsedTime(&ms, untimed, timed), cudaErrorInvalidResourceHandle);
+    IS(cudaStreamGetFlags(a, NULL), cudaErrorInvalidValue);
+    IS(cudaStreamGetPriority(a, NULL), cudaErrorInvalidValue);
+    IS(cudaStreamIsCapturing(a, NULL), cudaErrorInvalidValue);
 }
 
 static void cooperative(int *p) {
@@ -66,6 +72,15 @@ static void graphs(int *p) {
     IS(n == 2 && list[0] == left && list[1] == right, true);
     IS(cudaGraphGetEdges(g, list, to, NULL, &(n = 4)), cudaSuccess);
     IS(n == 2 && list[1] == root && to[1] == right, true);
+    // a graph is no node of itself, and only a graph updates another
+    cudaGraphExec_t exec;
+    IS(cudaGraphAddChildGraphNode(&root, g, NULL, 0, g), cudaErrorInvalidValue);
+    IS(cudaGraphGetNodes(g, NULL, &n), cudaSuccess);
+    IS(n, 3);
+    IS(cudaGraphInstantiate(&exec, g, 0), cudaSuccess);
+    IS(cudaGraphLaunch(exec, 0), cudaSuccess);
+    IS(cudaGraphExecUpdate(exec, NULL, NULL), cudaErrorInvalidValue);
+    IS(cudaGraphExecUpdate(NULL, g, NULL), cudaErrorInvalidValue);
     // the host waits for the device in the middle of a capture
     cudaStreamCreate(&a);
     cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal);
@@ -81,12 +96,48 @@ static void graphs(int *p) {
     IS(cudaStreamEndCapture(a, &g), cudaSuccess);
 }
 
-int main() {
+static void memory(int *p) {
+    int *pinned, *own = (int *)malloc(4096), *managed;
+    void *rows = p;
+    size_t pitch;
+    cudaMallocHost(&pinned, 64), cudaMallocManaged(&managed, 64);
+    IS(cudaFree(pinned), cudaErrorInvalidValue);
+    IS(cudaFreeAsync(pinned, 0), cudaErrorInvalidValue);
+    IS(cudaFreeHost(p), cudaErrorInvalidValue);
+    IS(cudaMemset(p, 0, 4), cudaSuccess); // it is still there
+    IS(cudaFreeHost(pinned), cudaSuccess);
+    IS(cudaFree(managed), cudaSuccess);
+    IS(cudaHostRegister(own, 4096, 0), cudaSuccess);
+    IS(cudaFree(own), cudaErrorInvalidValue);
+    IS(cudaHostUnregister(own), cudaSuccess);
+    IS(cuMemsetD32((CUdeviceptr)p, 1, (size_t)1 << 62), CUDA_ERROR_INVALID_VALUE);
+    IS(cudaMallocPitch(&rows, &pitch, (size_t)1 << 20, (size_t)1 << 44), cudaErrorMemoryAllocation);
+    cudaPitchedPtr box;
+    IS(cudaMalloc3D(&box, make_cudaExtent((size_t)1 << 20, (size_t)1 << 22, (size_t)1 << 22)),
+       cudaErrorMemoryAllocation);
+}
+
+static void modules(const std::string &folder) {
+    CUmodule m;
+    CUfunction f;
+    CUlaunchConfig c = {};
+    IS(cuModuleLoad(&m, (folder + "/cut.fatbin").c_str()) != CUDA_SUCCESS, true);
+    IS(cuModuleLoad(&m, (folder + "/half.fatbin").c_str()) != CUDA_SUCCESS, true);
+    IS(cuModuleLoad(&m, (folder + "/whole.fatbin").c_str()), CUDA_SUCCESS);
+    IS(cuModuleGetFunction(&f, m, "_Z3addPii"), CUDA_SUCCESS);
+    c.gridDimX = c.gridDimY = c.gridDimZ = c.blockDimX = c.blockDimY = c.blockDimZ = 1;
+    IS(cuLaunchKernelEx(&c, f, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    IS(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
+int main(int, char **argv) {
     int *p;
-    cudaMalloc(&p, 128);
+    cudaMalloc(&p, 128), cudaMemset(p, 0, 128);
     streams();
     cooperative(p);
     graphs(p);
+    memory(p);
+    modules(argv[1]);
     printf("%d wrong\n", wrong);
     return wrong != 0;
 }

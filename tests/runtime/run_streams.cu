@@ -114,6 +114,11 @@ static void right() {
     cudaStreamWaitEvent(b, recorded(a), 0);
     twice<<<1, 32, 0, b>>>(m, y, N);
     cudaFreeAsync(m, b);
+    cudaDeviceSynchronize();
+    fill<<<1, 32, 0, a>>>(x, N);
+    cudaMemcpyPeerAsync(y, 0, x, 0, N * 4, a); // in a's order
+    twice<<<1, 32, 0, a>>>(y, x, N);
+    cudaStreamSynchronize(a);
     cudaFree(x), cudaFree(y), cudaFreeHost(h);
 }
 

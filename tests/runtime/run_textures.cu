@@ -91,6 +91,15 @@ int main(int argc, char **argv) {
     auto f = cudaCreateChannelDesc<float>();
     cudaMalloc(&result, 4);
 
+    // no array is refused, and leaves no object
+    cudaResourceDesc none = {};
+    cudaTextureDesc plain = {};
+    cudaTextureObject_t object = 0;
+    none.resType = cudaResourceTypeArray;
+    expect("no array", cudaCreateTextureObject(&object, &none, &plain, NULL),
+           cudaErrorInvalidValue);
+    expect("no object", object, 0);
+
     // one row of 0 1 2 ... 7; weights have 8 bits: 0.3 - 0.5 + 3 has 205/256 of texel 3
     cudaArray_t row = array_of(image, f, 8, 0, 0, 0), plane = array_of(image, f, 8, 4, 0, 0);
     auto clamp = texture(row, cudaAddressModeClamp, true, false);

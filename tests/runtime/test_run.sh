@@ -430,9 +430,6 @@ check "a texture object that was destroyed" says 'is the handle of no texture ob
 check "a surface object that the kernel wrote itself" says 'is the handle of no surface object, or of one that was destroyed: take it from cudaCreateSurfaceObject' 1 emulated --quiet "$dir/textures" forged
 check "left the host alone" bash -c "! grep -q 'secret is' '$tap_dir/said'"
 
-check "graphs compile" compile "$dir/graphs" tests/runtime/run_graphs.cu
-check "graphs by hand and captured" emulated --quiet "$dir/graphs"
-
 # ---- NVRTC: the real one compiles, to PTX
 cat > "$dir/nvrtc.cpp" << 'PROGRAM'
 #include <cstdio>

@@ -46,7 +46,17 @@ line() { # TEXT: the last report's place is the line with this text
 }
 check "the line is that of the host" line 'printf("%d\n", variable[0]);'
 check "--no-races looks for none" silent no_event --no-races
-check "rules of CUDA's guide compile" env BUILD=$build runtime/attnlab-nvcc -O2 -std=c++17 -o "$tap_dir/rules" tests/runtime/run_rules.cu
-rules() { run "$tap_dir/rules" > "$tap_dir/said" 2>&1 && grep -qx '0 wrong' "$tap_dir/said" || { cat "$tap_dir/said"; false; }; }
-check "ids, events without time, lists of nodes, waits in a capture, cooperative launches that are too large" rules
+compiles() { env BUILD="$build" runtime/attnlab-nvcc -O2 -std=c++17 -o "$tap_dir/$1" "${@:2}" -lcuda; }
+check "graphs compile" compiles graphs tests/runtime/run_graphs.cu
+check "graphs by hand and captured; each asynchronous call waits for its graph's launch" run "$tap_dir/graphs"
+check "rules of CUDA's guide compile" compiles rules tests/runtime/run_rules.cu
+check "a module compiles" compiles whole.fatbin -fatbin tests/runtime/run_rules.cu
+head -c -1 "$tap_dir/whole.fatbin" > "$tap_dir/cut.fatbin"
+head -c 1000 "$tap_dir/whole.fatbin" > "$tap_dir/half.fatbin"
+rules() { run "$tap_dir/rules" "$tap_dir" > "$tap_dir/said" 2>&1 && grep -qx '0 wrong' "$tap_dir/said" || { cat "$tap_dir/said"; false; }; }
+check "ids, events without time, lists of nodes, waits in a capture, cooperative launches that are too large, wrong frees, wrong sizes, modules that are cut" rules
+said() { grep -q -- "$1" "$tap_dir/said" || { cat "$tap_dir/said"; false; }; }
+check "cudaFree of pinned memory is named" said '^run: the free of 0x[0-9a-f]* failed: it is pinned memory of the host, which cudaFreeHost frees;'
+check "cudaFreeHost of device memory is" said '^run: the free of 0x[0-9a-f]* failed: it is no memory of cudaMallocHost; cudaFree frees it;'
+check "cudaFree of registered memory is" said '^run: the free of 0x[0-9a-f]* failed: it is registered memory, which cudaHostUnregister gives up;'
 tap_done

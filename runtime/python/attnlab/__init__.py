@@ -284,6 +284,13 @@ _MASKS = {False: 0, None: 0, True: 1, 'bottom-right': 1, 'top-left': 2}
 _stages = {}
 
 
+class _At:
+    """What NumPy takes for an array."""
+
+    def __init__(self, interface):
+        self.__array_interface__ = interface
+
+
 class _Tensor:
     """Where an array lies: address, shape, strides in elements, on a GPU or not. `keep` holds it alive."""
 
@@ -345,6 +352,26 @@ class _Tensor:
             strides.append(n)
             n *= max(extent, 1)
         self.strides = tuple(reversed(strides))
+
+    def overlaps(self, other):
+        """Is a byte of the one a byte of the other? No memory is read: it may be a GPU's."""
+        if 0 in self.shape or 0 in other.shape:
+            return False
+        mine, theirs = (np.asarray(_At({'data': (t.at, False), 'shape': t.shape, 'typestr': f'<u{t.item}', 'version': 3,
+                                        'strides': tuple(s * t.item for s in t.strides)})) for t in (self, other))
+        try:
+            return np.may_share_memory(mine, theirs) and np.shares_memory(mine, theirs, max_work=100000)
+        except RuntimeError:  # too hard to say
+            return True
+
+    def device(self):
+        """The number of its GPU: DLPack's, PyTorch's device.index or CuPy's device.id."""
+        array = self.keep[0] if isinstance(self.keep, tuple) else self.keep
+        device = getattr(array, 'device', None)
+        for name in ('index', 'id'):
+            if isinstance(getattr(device, name, None), int):
+                return getattr(device, name)
+        return self.index
 
     @property
     def nbytes(self):
@@ -422,6 +449,23 @@ def _empty(like, shape, dtype):
     raise KernelError(f'no way is known to make a {type(like).__name__}: give out= and lse=')
 
 
+def _check_gpu(tensors, out, lse):
+    """All on the first GPU; nothing that is written lies where others may still read."""
+    for t in (*tensors, out, lse):
+        if t.device():
+            raise KernelError(f'{t.name} is on another GPU than the first: CUDA_VISIBLE_DEVICES chooses it')
+    q = tensors[0]
+    for t in tensors[1:]:
+        if out.overlaps(t):
+            raise KernelError(f'out overlaps {t.name}, which is still read when rows of out are written: give it memory of its own')
+    # A block has read its rows of Q when it writes them, and no other block reads them.
+    if out.overlaps(q) and (out.at, out.strides) != (q.at, q.strides):
+        raise KernelError('out overlaps q and is not q: give it memory of its own')
+    for t in (*tensors, out):
+        if lse.overlaps(t):
+            raise KernelError(f'lse overlaps {t.name}: give it memory of its own')
+
+
 def forward(stage: int, q: Any, k: Any, v: Any, causal: bool | str = False, scale: float | None = None,
             device: str = 'auto', out: Any = None, lse: Any = None, return_lse: bool = False, stream: Any = None,
             chip: str | None = None) -> Any:
@@ -429,18 +473,21 @@ def forward(stage: int, q: Any, k: Any, v: Any, causal: bool | str = False, scal
 
     q (batch, heads, seqlen_q, head_dim), k and v (batch, kv_heads, seqlen_k, head_dim), all fp16, or all bf16 for
     stages 4 and 6 (PyTorch's; in NumPy ml_dtypes.bfloat16, or the bits as uint16); any strides of whole rows; O as q;
-    LSE (batch, heads, seqlen_q), fp32, natural log. scale: 1 / sqrt(head_dim) if not given. causal: True or
+    LSE (batch, heads, seqlen_q), fp32, natural log. scale: above 0; 1 / sqrt(head_dim) if not given. causal: True or
     'bottom-right' (key j is visible to row i iff j <= i + seqlen_k - seqlen_q), or 'top-left' (j <= i).
 
     A GPU's arrays are neither copied nor awaited: the launch goes to their current stream (or `stream`), and may be
     captured into a CUDA graph once the same shape has been run before. The host's arrays are copied to the device
     that `device` says: 'cuda', 'emu', or 'auto', a GPU if there is one. chip: what the emulator stands for, 'h200' if it
-    is not given. Raises Unsupported where the stage does not take the problem, KernelError for what is no argument."""
+    is not given. On a GPU out may be q itself, and shares no memory with k, v or lse. Raises Unsupported where the stage
+    does not take the problem, ValueError for such a scale, KernelError for what else is no argument."""
     tensors = [_Tensor('q', q, None)]
     kind = tensors[0].dtype if tensors[0].dtype in ('bfloat16', '<u2') else '<f2'
     tensors = [_Tensor(name, array, kind) for name, array in (('q', q), ('k', k), ('v', v))]
     if causal not in _MASKS:
         raise KernelError(f'causal is {causal!r}: False, True, "bottom-right" or "top-left"')
+    if scale is not None and not (math.isfinite(scale) and scale > 0):
+        raise ValueError(f'scale is {scale}: a finite number above 0, or None for 1 / sqrt(head_dim)')
     if device not in ('auto', 'cuda', 'emu'):
         raise KernelError(f'device is {device!r}: "auto", "cuda" or "emu"')
     on_gpu = {t.on_gpu for t in tensors}
@@ -468,8 +515,8 @@ def forward(stage: int, q: Any, k: Any, v: Any, causal: bool | str = False, scal
     contiguous._contiguous()
     if any(n > 1 and s != c for n, s, c in zip(lse_at.shape, lse_at.strides, contiguous.strides)):
         raise KernelError('lse must be contiguous')
-    if on_gpu and (any(t.index for t in [*tensors, o_at, lse_at]) or getattr(getattr(q, 'device', None), 'index', None)):
-        raise KernelError('the tensors are on another GPU than the first: CUDA_VISIBLE_DEVICES chooses it')
+    if on_gpu:
+        _check_gpu(tensors, o_at, lse_at)
     f.batch, f.heads, f.kv_heads, f.seqlen_q, f.seqlen_k, f.head_dim = b, h, hk, sq, sk, d
     f.bf16 = kind != '<f2'
     f.mask, f.scale, f.is_device = _MASKS[causal], 0 if scale is None else scale, on_gpu

@@ -110,6 +110,14 @@ static void test_printf(void **state) {
 #define OTHER_LANE "xor.b32 %r7, %r6, 4;"
 
 /* The last warp to arrive goes on to the next reduction before the others have read this one. */
+/* The star that opens a comment does not close it, and one before another slash does. */
+static void test_comments(void **state) {
+    (void)state;
+    expect_clean(1, "/* first /*/ mov.u32 %r1, 5; /*/ second */ mov.u32 %r2, 6; /**/\n"
+                    "add.u32 %r1, %r1, %r2; st.global.u32 [%rd0], %r1; /* third **/");
+    assert_int_equal(words[0], 11);
+}
+
 static void test_reductions(void **state) {
     (void)state;
     expect_clean(96, "setp.lt.u32 %p1, %r0, 40; setp.lt.u32 %p2, %r0, 7;"
@@ -823,20 +831,33 @@ static void test_long_blocks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printf),        cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_races),         cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_bounds),        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_arrays),        cmocka_unit_test(test_shared_begins),
-        cmocka_unit_test(test_unwritten),     cmocka_unit_test(test_unwritten_by_way),
-        cmocka_unit_test(test_missing_lanes), cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_long_loops),    cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_scopes),        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_schedules),     cmocka_unit_test(test_short_copies),
-        cmocka_unit_test(test_octal_numbers), cmocka_unit_test(test_pairs_compared),
-        cmocka_unit_test(test_long_blocks),   cmocka_unit_test(test_nothing_to_wait_for),
-        cmocka_unit_test(test_widths),        cmocka_unit_test(test_defined_later),
-        cmocka_unit_test(test_same_value),    cmocka_unit_test(test_refused_kernel)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_printf),
+                                       cmocka_unit_test(test_reductions),
+                                       cmocka_unit_test(test_comments),
+                                       cmocka_unit_test(test_races),
+                                       cmocka_unit_test(test_pages),
+                                       cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_arrays),
+                                       cmocka_unit_test(test_shared_begins),
+                                       cmocka_unit_test(test_unwritten),
+                                       cmocka_unit_test(test_unwritten_by_way),
+                                       cmocka_unit_test(test_missing_lanes),
+                                       cmocka_unit_test(test_barriers),
+                                       cmocka_unit_test(test_long_loops),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_scopes),
+                                       cmocka_unit_test(test_launches),
+                                       cmocka_unit_test(test_schedules),
+                                       cmocka_unit_test(test_short_copies),
+                                       cmocka_unit_test(test_octal_numbers),
+                                       cmocka_unit_test(test_pairs_compared),
+                                       cmocka_unit_test(test_long_blocks),
+                                       cmocka_unit_test(test_nothing_to_wait_for),
+                                       cmocka_unit_test(test_widths),
+                                       cmocka_unit_test(test_defined_later),
+                                       cmocka_unit_test(test_same_value),
+                                       cmocka_unit_test(test_refused_kernel)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);

@@ -4,6 +4,9 @@
 #include "emulator/core/state.h"
 #include "tests/test.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,6 +101,31 @@ static void timeout(void **state) {
     emu_test_close(&t);
 }
 
+/* No thread is left for the one that watches: the time is over, all the same. */
+static bool no_threads;
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *argument) {
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    void *found = dlsym(RTLD_NEXT, "pthread_create");
+    memcpy(&real, &found, sizeof real);
+    return no_threads ? EAGAIN : real(thread, attributes, run, argument);
+}
+
+static void unwatched(void **state) {
+    struct emu_test t;
+    const char *why;
+    (void)state;
+    emu_test_open(&t);
+    t.options.timeout_s = 0.3;
+    t.options.max_instructions = 1000000000; /* some seconds */
+    no_threads = true;
+    run(&t, 1, &why);
+    no_threads = false;
+    assert_fine(why);
+    check_report(&t, "not at its end after 0.3 s (--timeout)");
+    emu_test_close(&t);
+}
+
 /* The signal comes 0.2 s after the launch began. The last test: an interrupted program stays so. */
 #ifdef __SANITIZE_THREAD__
 #define BUSY_S 5 /* every access is checked */
@@ -130,10 +158,8 @@ static void interrupted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instructions),
-        cmocka_unit_test(no_limit_hit),
-        cmocka_unit_test(timeout),
-        cmocka_unit_test(interrupted),
+        cmocka_unit_test(instructions), cmocka_unit_test(no_limit_hit), cmocka_unit_test(timeout),
+        cmocka_unit_test(unwatched),    cmocka_unit_test(interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,6 +137,17 @@ static void a_tiny_kernel_has_its_limit_and_zeros(void **state) {
     source_free(&s);
 }
 
+static void no_resource_is_busy(void **state) {
+    (void)state;
+    struct source s = {.elapsed = 1407};
+    add(&s, kernel, 2, 0, 1, 0, 0);
+    char *text = print(&s, 0);
+    assert_non_null(
+        strstr(text, "\ncycles elapsed: 1407 predicted: no resource is busy half of the time, "));
+    free(text);
+    source_free(&s);
+}
+
 static void the_longest_reason_is_a_word_of_its_own(void **state) {
     (void)state;
     const char *const reason[SOURCE_REASONS] = {"wait", "short_scoreboard"};
@@ -191,6 +202,7 @@ int main(void) {
         cmocka_unit_test(counts_of_one_line_are_added),
         cmocka_unit_test(inlined_code_counts_once),
         cmocka_unit_test(one_file_by_two_paths),
+        cmocka_unit_test(no_resource_is_busy),
         cmocka_unit_test(the_longest_reason_is_a_word_of_its_own),
         cmocka_unit_test(what_limits),
         cmocka_unit_test(a_tiny_kernel_has_its_limit_and_zeros),

@@ -252,7 +252,12 @@ static void nothing_is_wanted(void **state) {
     assert_string_equal(reported(0),
                         "said:\nno launch is left by --launch-skip 4: there were 5\nstatus 2\n");
     *world.said = 0, session.n_unchosen = 0;
-    assert_string_equal(reported(0), "said:\nstatus 0\n"); /* a program without a kernel */
+    assert_string_equal(reported(0), "said:\nthe program launched no kernel; nothing was counted "
+                                     "or checked\nstatus 0\n");
+    *world.said = 0, session.settings.quiet = true;
+    assert_string_equal(reported(0), "said:\nstatus 0\n");
+    session.settings.quiet = false, session.n_failed = 1;
+    assert_null(strstr(reported(0), "launched no kernel")); /* it tried to */
     begin();
     session.settings.kernel_name = "b";
     SAYS(0, "\nkernel  launch  grid");
@@ -440,6 +445,9 @@ static void screen(void **state) {
     SILENT(0, "CLEAN");
     world.us[0] = 1; /* a prediction comes first */
     SAYS(0, "\nThe hottest kernel: a, 1 launch\n");
+    session.n_reports = 1; /* of another kernel */
+    SAYS(0, "WRONG: 1 check of the emulator failed, of b.\n");
+    session.n_reports = 0;
     SAYS(0, "Predicted 1 us for one launch alone");
     SAYS(0, "\n\ntensor pipe    ");
     SAYS(0, "\nbank conflicts ");
