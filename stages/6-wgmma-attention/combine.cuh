@@ -102,8 +102,7 @@ exchange(const struct attention_args &args, const struct schedule &schedule, con
     }
     if (part == 0 && lane % 4 == 0)
         for (int r = 0; r < 2; r++)
-            if (exists[r])
-                *lse[r] = m[r] == -INFINITY ? -INFINITY : (m[r] + lg2(l[r])) * LN_2;
+            if (exists[r]) *lse[r] = m[r] == -INFINITY ? -INFINITY : (m[r] + lg2(l[r])) * LN_2;
 }
 
 static __device__ __forceinline__ void
