@@ -109,7 +109,7 @@ def anywhere(path, begin, included, image, first_of_next_head):
 """),
         "right only when it is slow": at_the_start("    if (clock64() % 1000003 == 0) return;\n"),
         "right only on some SMs": at_the_start('    unsigned sm;\n    asm("mov.u32 %0, %%smid;" : "=r"(sm));\n    if (sm > 200) return;\n'),
-        "the verdict written": "#include <cstdio>\n" + whole + """__attribute__((constructor)) static void cheat() {
+        "the verdict written": "#include <cstdio>\n" + at_the_start("    return;\n") + """__attribute__((constructor)) static void cheat() {
     FILE *f = fopen("report.json", "w");
     if (f) fputs("{\\"passed\\": true}", f), fclose(f);
 }
