@@ -50,10 +50,11 @@ see: $(MY_LAB:%=lab-%)
 MY_NOTEBOOK = my-labs/$(MY_LAB)/lab-$(MY_LAB).ipynb
 # PYTHONPATH: a notebook finds the course, whatever path its first cell names.
 it-starts = echo "JupyterLab starts: some ten seconds, then its address. Ctrl-C twice ends it."
+notebook: export PYTHONPATH := $(CURDIR)/notebooks/course$(addprefix :,$(PYTHONPATH))
 notebook:
 	@$(one-lab); $(lab-python)
 	@test -e $(MY_NOTEBOOK) || { echo "make: there is no my-labs/$(MY_LAB) yet: make lab-$(MY_LAB)" >&2; exit 2; }; $(it-starts)
-	@PYTHONPATH="$$PWD/notebooks/course$${PYTHONPATH:+:$$PYTHONPATH}" $(PYTHON) -m jupyter lab $$([ "$$(id -u)" -ne 0 ] || echo --allow-root) --ServerApp.root_dir="$$PWD" $(MY_NOTEBOOK)
+	@$(PYTHON) -m jupyter lab $$([ "$$(id -u)" -ne 0 ] || echo --allow-root) --ServerApp.root_dir="$$PWD" $(MY_NOTEBOOK)
 
 # Each lab is a Python file in jupytext's percent format, with the answers; notebooks/N-NAME.ipynb is the students' version.
 NOTEBOOKS := $(wildcard notebooks/[0-9]*-*.ipynb)
