@@ -2,6 +2,7 @@
 #
 #   check NAME COMMAND...          passes if the command succeeds; its output is shown if it fails
 #   status NAME N COMMAND...       passes if it exits with N and writes exactly one line to stderr
+#   check NAME says PATTERN N COMMAND...   passes if it exits with N and PATTERN is in what it prints, which is kept in $tap_dir/said
 #   skip NAME REASON
 #   needs_nvcc NAME, needs_nvdisasm NAME
 #                                  end the script with a skip where there is no such program
@@ -41,6 +42,14 @@ status() {
     [ $got -eq "$expected" ] && [ "$(wc -l < "$tap_own/err")" -eq 1 ] && passed=1
     { echo "status $got, expected $expected; stderr:"; cat "$tap_own/err"; } > "$tap_own/why"
     tap_result "$name" $passed "$tap_own/why"
+}
+
+says() { # PATTERN STATUS COMMAND...
+    local pattern=$1 status=$2 got
+    shift 2
+    "$@" > "$tap_dir/said" 2>&1
+    got=$?
+    [ $got -eq "$status" ] && grep -Eq -- "$pattern" "$tap_dir/said" || { echo "status $got"; cat "$tap_dir/said"; false; }
 }
 
 # A link, so that a wrong program that removes or replaces what it cannot write removes the link, not the device.

@@ -257,7 +257,7 @@ static uint64_t hash(const unsigned char *p, size_t n) { /* FNV-1a */
     return h;
 }
 
-/* What an earlier run has left there; false if that is nothing, or damaged. */
+/* The listing in the cache; false if there is none, or it is damaged. */
 static bool read_cached(const char *path, struct sass_listing *out) {
     size_t n;
     char *text = path_read(path, &n);

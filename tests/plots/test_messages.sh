@@ -41,13 +41,6 @@ int main(int argc, char **argv) {
 PROGRAM
 check "it compiles" env BUILD="$build" runtime/attnlab-nvcc -O2 -std=c++17 -o "$program" "$program.cu"
 run() { "$build/run" --device emu "$@"; }
-says() { # PATTERN STATUS COMMAND...
-    local pattern=$1 status=$2 got
-    shift 2
-    "$@" > "$tap_dir/said" 2>&1
-    got=$?
-    [ $got -eq "$status" ] && grep -Eq -- "$pattern" "$tap_dir/said" || { echo "status $got"; cat "$tap_dir/said"; false; }
-}
 silent() { # STATUS COMMAND...
     "${@:2}" > "$tap_dir/said" 2>&1
     [ $? -eq "$1" ] && ! grep '^run: the program' "$tap_dir/said"

@@ -9,13 +9,6 @@ on_gpu() { # [VARIABLE=VALUE...] OPTIONS AND PROGRAM...
     while [[ ${1-} == *=* && $1 != --* ]]; do setting+=("$1"); shift; done
     env LD_LIBRARY_PATH="$build/tests/fake" ATTNLAB_CUPTI="$(realpath "$build/tests/fake")" "${setting[@]}" "$build/run" "$@"
 }
-says() { # PATTERN STATUS COMMAND...
-    local pattern=$1 status=$2 got
-    shift 2
-    "$@" > "$tap_dir/said" 2>&1
-    got=$?
-    [ $got -eq "$status" ] && grep -Eq -- "$pattern" "$tap_dir/said" || { echo "status $got"; cat "$tap_dir/said"; false; }
-}
 check "launches are counted" says '^run: .*, 2 kernels, 4 launches, counted by CUPTI in 1 pass each' 0 on_gpu "$program"
 check "a row for equal ones" grep -Eq '^scale +1-2, each +4 +64 +0 +42 +1\.0 +84 ' "$tap_dir/said"
 check "and for others" grep -Eq '^reduce +1 +2x3 +32 +1024 +42 ' "$tap_dir/said"

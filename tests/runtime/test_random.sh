@@ -10,13 +10,6 @@ if [ -z "$nvcc" ] || [ ! -e "${nvcc%/bin/*}/include/curand.h" ] || [ ! -e "${nvc
     skip "cuRAND" "no cuRAND in the toolkit here"
     tap_done
 fi
-says() { # PATTERN STATUS COMMAND...: its status, and PATTERN in what it prints
-    local pattern=$1 status=$2 got
-    shift 2
-    "$@" > "$tap_dir/said" 2>&1
-    got=$?
-    [ $got -eq "$status" ] && grep -Eq -- "$pattern" "$tap_dir/said" || { echo "status $got"; cat "$tap_dir/said"; false; }
-}
 emulated() { "$run" --device emu --quiet "$dir/random" "$@"; }
 check "a program with cuRAND compiles" env BUILD="$build" runtime/attnlab-nvcc -O2 -std=c++17 -o "$dir/random" tests/runtime/run_random.cu -lcurand
 check "sequences, distributions and refusals" says '^0 wrong$' 0 emulated

@@ -23,13 +23,6 @@ for example in examples/*.cu; do
     check "$name is right" "$run" --device emu --quiet "$build/examples/$name"
 done
 check "sgemm on an L4" bash -c "CHIP=l4 BUILD=$build NVCC=$NVCC runtime/attnlab-nvcc -o $dir/l4 examples/sgemm.cu && $run --device emu --chip l4 --quiet $dir/l4"
-says() { # PATTERN STATUS COMMAND...: its status, and PATTERN in what it prints
-    local pattern=$1 status=$2 got
-    shift 2
-    "$@" > "$tap_dir/said" 2>&1
-    got=$?
-    [ $got -eq "$status" ] && grep -Eq -- "$pattern" "$tap_dir/said" || { echo "status $got"; cat "$tap_dir/said"; false; }
-}
 emulated() { "$run" --device emu "$@"; }
 check "conflicts are counted" says 'transpose<0> +1 .* 52700 +\+1406%' 0 emulated "$build/examples/transpose"
 check "instructions are those of machine code" grep -qE '^transpose<0> +1 +10x6 +32x8 +4096 +[0-9]+ +[0-9.]+ +14950 ' "$tap_dir/said"
