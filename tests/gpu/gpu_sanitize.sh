@@ -4,7 +4,7 @@
 #
 #   STAGES="4 5" tests/gpu/gpu_sanitize.sh       these stages; all without it. JOBS=16 runs at a time
 #
-# The shapes meet every head_dim that some stage takes, both masks, ragged tails, GQA, rows that see
+# The shapes meet every head_dim that some stage takes, both masks, ragged tails, GQA (groups of 3, 5 and 7 too), rows that see
 # no key, few rows over many keys (clusters of 2 and 8), a single key, and more tiles than SMs. A shape
 # that the stage refuses (exit 3) is counted apart: 12 shapes must remain. A stage that computes no
 # attention has shapes of its own, a file `shapes` in its folder: options, a line each.
@@ -21,6 +21,9 @@ shapes=(
     "--head-dim 64 --seqlen-q 1 --seqlen-k 1000"
     "--head-dim 64 --seqlen-q 33 --seqlen-k 1"
     "--head-dim 64 --heads 8 --kv-heads 2 --seqlen-q 3 --seqlen-k 2100 --causal"
+    "--head-dim 64 --heads 10 --kv-heads 2 --seqlen-q 9 --seqlen-k 300 --causal"
+    "--head-dim 128 --heads 28 --kv-heads 4 --seqlen-q 1 --seqlen-k 1000"
+    "--head-dim 128 --heads 24 --kv-heads 8 --seqlen 300 --causal"
     "--head-dim 128 --seqlen 129"
     "--head-dim 128 --seqlen 190 --causal"
     "--head-dim 128 --heads 8 --kv-heads 1 --seqlen 64"
