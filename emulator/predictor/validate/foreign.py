@@ -314,10 +314,19 @@ def same_launch(m, p):
 
 
 def launch_costs(pairs):
-    """Cycles that an empty kernel took longer than predicted, as the first launch of its process and later; None: not measured."""
-    more = {int(m["launch"]): float(m["elapsed"]) - p["elapsed"] for m, p in pairs if m["program"] == EMPTY and same_launch(m, p)}
-    later = [more[i] for i in more if i]
-    return (more[0], quantile(later, 0.5)) if 0 in more and later else None
+    """(measured, predicted) cycles of an empty kernel, as the first launch of its process and later; None: not measured."""
+    empty = {int(m["launch"]): (float(m["elapsed"]), p["elapsed"]) for m, p in pairs if m["program"] == EMPTY and same_launch(m, p)}
+    later = sorted(empty[i] for i in empty if i)
+    return (empty[0], later[len(later) // 2]) if 0 in empty and later else None
+
+
+def on_that_machine(elapsed, costs, launch):
+    """A predicted time where launches of an empty kernel take what `costs` says. If they take less than predicted, so do all. If they take
+    more, that is the least that any launch takes: launches that work longer hide it (freezes 1, 3 and 5)."""
+    if not costs:
+        return elapsed
+    measured, predicted = costs[launch > 0]
+    return max(measured, elapsed + min(0, measured - predicted))
 
 
 def is_number(text):
@@ -336,14 +345,13 @@ def paired(predicted, measured):
     return [(m, said.get((m["program"], int(m["launch"])), {})) for m in counted]
 
 
-def compared(pairs, costs=(0, 0)):
-    """[(measured row, predicted row, error in % or None)], without the empty program. costs: cycles that a launch takes longer
-    than predicted, the first of its process and later ones."""
+def compared(pairs, costs=None):
+    """[(measured row, predicted row, error in % or None)], without the empty program. costs: of launch_costs, to take them into account."""
     rows = []
     for m, p in pairs:
         if m["program"] != EMPTY:
-            more = costs[int(m["launch"]) > 0]
-            rows.append((m, p, 100 * ((p["elapsed"] + more) / float(m["elapsed"]) - 1) if same_launch(m, p) else None))
+            rows.append((m, p, 100 * (on_that_machine(p["elapsed"], costs, int(m["launch"])) / float(m["elapsed"]) - 1)
+                         if same_launch(m, p) else None))
     return rows
 
 
