@@ -182,6 +182,11 @@ int main() {
     work<<<1056, 32>>>(y, 2000);
     work<<<1526, 256>>>(y, 400);
     work<<<3168, 256>>>(y, 400);
+    cudaMemset(other, 0, 128 * N);
+    cudaFree(x);
+    cudaMalloc(&x, 4 * N); /* at the same address */
+    cudaMemcpy(x, from, 4 * N, cudaMemcpyHostToDevice);
+    add<<<N / 256, 256>>>(x);
     return 0;
 }
 EOF
@@ -192,8 +197,37 @@ check "a program that copies" bash -c "
     JOBS=1 BUDGET_S=1 python3 $foreign predict '$dir/copied' '$dir/some.jsonl'"
 check "what the host copies is not in a full L2" bash -c "[ $(took all 1) -gt $(($(took all 2) + 500)) ]"
 check "but where L2 had the lines it is" near "$(took all 3)" "$(took all 2)" 0.01
+check "memory that was freed is new when it comes again" near "$(took all 7)" "$(took all 1)" 0.005
 check "an even wave of which some SMs are simulated ends as if all were" near "$(took some 4)" "$(took all 4)" 0.005
 check "without tensor cores all blocks of an SM run alike: what is left over costs no more than its share" near "$((100 * $(took some 5) / $(took some 6)))" 56 0.03
+cat > "$dir/beside.cu" << 'EOF'
+__constant__ float c[4096];
+template <int loads, int constants> __global__ void read(float *y, const float *x, int n, int stride) {
+    float s = 0;
+    for (int k = 0; k < n; k++) {
+        float a[8] = {}, b[8] = {};
+        for (int j = 0; j < loads; j++) a[j] = x[threadIdx.x + 1024 * j];
+        for (int j = 0; j < constants; j++) b[j] = c[(k + j * stride) & 4095];
+        for (int j = 0; j < 8; j++) s += a[j] * 2 + b[j];
+        x += stride;
+    }
+    y[blockIdx.x * blockDim.x + threadIdx.x] = s;
+}
+int main() {
+    float *x;
+    cudaMalloc(&x, 2 << 20);
+    read<1, 1><<<1, 32>>>(x, x, 1, 32);
+    read<8, 0><<<132, 1024>>>(x + (1 << 17), x, 20, 32);
+    read<0, 8><<<132, 1024>>>(x + (1 << 17), x, 20, 32);
+    read<8, 8><<<132, 1024>>>(x + (1 << 17), x, 20, 32);
+    return 0;
+}
+EOF
+mkdir -p "$dir/beside/bin"
+check "a program that reads constants" bash -c "
+    runtime/attnlab-nvcc -O3 -o '$dir/beside/bin/c' '$dir/beside.cu' && JOBS=1 BUDGET_S=20 python3 $foreign predict '$dir/beside' '$dir/beside.jsonl'"
+echo "# loads $(took beside 1), constants $(took beside 2), both $(took beside 3)"
+check "loads of constants leave beside other loads" [ "$(took beside 3)" -lt $(($(took beside 2) * 5 / 4)) ]
 check "its first eight launches are predicted" bash -c "
     JOBS=1 python3 $foreign predict '$dir/out' '$dir/out.jsonl' && [ \$(grep -c '\"program\": \"suite-two-add\".*\"elapsed\"' '$dir/out.jsonl') = 8 ]"
 tap_done
