@@ -135,6 +135,20 @@ enum sass_go sass_fmnmx(struct sass_warp *w, const struct sass_exec *x, uint32_t
     return SASS_GO_NEXT;
 }
 
+/* As FMNMX, but a NaN wins against a number. */
+enum sass_go sass_fmnmx_nan(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    DEST;
+    PIN(0);
+    EMU_EACH_LANE(l, mask) {
+        const float a = x->mode ? flush(F(0)) : F(0), b = x->mode ? flush(F(1)) : F(1);
+        const float m = p0 >> l & 1 ? smallest(a, b) : largest(a, b);
+        d[l] = number(isnan(a) || isnan(b) ? NAN : m);
+    }
+    return SASS_GO_NEXT;
+}
+
 static uint32_t compared(struct sass_warp *w, const struct sass_exec *x) {
     SOURCE(0);
     SOURCE(1);

@@ -64,7 +64,7 @@ static void d_fmnmx(struct decoder *c) {
     sd_fsrc(c, 1);
     c->x->pin[0] = sd_psrc(c);
     c->x->mode = sd_mod(c, "FTZ");
-    sd_set(c, sass_fmnmx);
+    sd_set(c, sd_mod(c, "NAN") ? sass_fmnmx_nan : sass_fmnmx);
 }
 static void d_fsel(struct decoder *c) {
     sd_dst(c, 1);
