@@ -26,10 +26,10 @@ uint64_t sm_slot(struct sm_slots *s, uint64_t at) {
     return at;
 }
 
-/* Enters the instruction that a warp issues now; returns when it leaves the queue. Instructions leave in
- * order, after the registers of the one before have been read, and not while too many are still on the data path. An SM
- * takes one at a time, and S2R and LDC on a way of their own beside the others (foreign freeze 5, convolutionGlobal: 12 LDC, 2 S2R and
- * 19 loads and stores of each warp take 30 cycles of the SM). */
+/* Enters the instruction that a warp issues now; returns when it leaves the queue. Instructions leave in order, after the
+ * registers of the one before have been read, and not while too many are still on the data path. An SM takes one of them at a
+ * time, but S2R and LDC have ways of their own (foreign freeze 5, convolutionGlobal: 12 LDC, 2 S2R and 19 loads and stores of each
+ * warp take 30 cycles of the SM; microbenchmarks fresh, waves, and others, block 3). */
 uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm_warp *w) {
     const struct predictor_chip *c = m->chip;
     const struct predictor_op *o = w->op;
@@ -41,8 +41,8 @@ uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm
     *entry = (struct sm_queued){
         d, o->interval, w->slot, {w->inst->write_barrier, w->inst->read_barrier}};
     if (m->fast & PREDICTOR_FAST_SHARED) return d;
-    struct sm_slots *path = o->is_s2r ? &s->special : &s->mio;
-    int n = (int)(o->is_s2r ? c->s2r_sm_interval : c->mio_sm_interval);
+    struct sm_slots *path = o->is_ldc ? &s->ldc : o->is_s2r ? &s->s2r : &s->mio;
+    int n = (int)(o->is_s2r || o->is_ldc ? c->s2r_sm_interval : c->mio_sm_interval);
     d = sm_slot(path, d);
     for (int i = 1; i < n; i++) sm_slot(path, d + 1);
     p->mio_free = d + o->interval;

@@ -146,7 +146,7 @@ static bool special_op(const char *m, const struct predictor_chip *c, struct pre
         latency = c->s2r_latency;
     } else if (is(m, "LDC") || is(m, "ULDC")) {
         o->unit = is(m, "LDC") ? PREDICTOR_UNIT_MIO : PREDICTOR_UNIT_UNIFORM;
-        o->is_s2r = is(m, "LDC");
+        o->is_ldc = is(m, "LDC");
         o->interval = (uint16_t)(is(m, "LDC") ? c->ldc_interval : c->uniform_interval);
         latency = c->ldc_latency;
     } else if (is(m, "R2UR") || is(m, "VOTEU") || is(m, "VOTE")) {

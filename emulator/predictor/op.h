@@ -55,15 +55,15 @@ struct predictor_op {
     bool is_local;    /* LDL, STL: L1 keeps what is stored */
     bool is_gpu;      /* MEMBAR: of the GPU, not the CTA */
     bool is_bsync;
-    bool past_l1;     /* a load that bypasses L1: volatile, __ldcg, ld.acquire */
-    bool is_pack;     /* F2FP */
-    bool is_fp32;     /* FFMA FADD FMUL: either half of FMA */
-    bool is_packed;   /* packed fp16: both halves of FMA */
-    bool is_s2r;      /* S2R, LDC: one in two cycles of the SM */
-    uint8_t constant; /* 1 + the line of constant bank 0 that it reads; 0: none */
-    uint8_t depth;    /* DEPBAR, WARPGROUP.DEPBAR: how many may be left */
-    uint16_t latency; /* from dispatch to the write barrier's fall */
-    uint16_t war;     /* and to the read barrier's */
+    bool past_l1;        /* a load that bypasses L1: volatile, __ldcg, ld.acquire */
+    bool is_pack;        /* F2FP */
+    bool is_fp32;        /* FFMA FADD FMUL: either half of FMA */
+    bool is_packed;      /* packed fp16: both halves of FMA */
+    bool is_s2r, is_ldc; /* one in two cycles of the SM, each of the two beside the other */
+    uint8_t constant;    /* 1 + the line of constant bank 0 that it reads; 0: none */
+    uint8_t depth;       /* DEPBAR, WARPGROUP.DEPBAR: how many may be left */
+    uint16_t latency;    /* from dispatch to the write barrier's fall */
+    uint16_t war;        /* and to the read barrier's */
 };
 
 /* ops[i] of inst[i], for the n_inst of a kernel. */

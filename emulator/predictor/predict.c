@@ -976,6 +976,7 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     if (o->cache == PREDICTOR_FLUSHED) {
         double most = p->chip->l2_flushed_most / bytes;
         f->dirty = fmax(f->dirty, min_of(p->chip->l2_flushed_dirty, most));
+        leaving = p->chip->l2_flushed_most / SECTOR_BYTES / all;
     }
     for (int i = 0; i < f->n; i++) {
         struct predictor_range *r = &f->range[i];

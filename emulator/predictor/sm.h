@@ -165,7 +165,7 @@ struct sm {
     uint64_t look; /* the least `look` of its sub-cores */
     uint32_t ctas; /* bits */
     int n_warps;
-    struct sm_slots mio, data, special;       /* leaving the queues; the data path; S2R and LDC */
+    struct sm_slots mio, data, s2r, ldc;      /* leaving the queues; the data path; S2R; LDC */
     struct sm_product gmma_next[SM_PRODUCTS]; /* in the order in which they were issued */
     int n_gmma_next;
     const struct sm_group *gmma_owner; /* the group of HGMMAs that has begun and not ended */

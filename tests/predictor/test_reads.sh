@@ -75,18 +75,20 @@ int main() {
     update_part<<<528, 256>>>((int4 *)x, n);
     for (int times = 0; times <= 20; times += 20) read_last<<<528, 256>>>((int *)x, out, large / 4, times);
     gather<<<large / 4 / 256, 256>>>((int *)x, (int *)y, large / 4);
+    cudaMemset(y, 0, large);
+    sweep<<<528, 256>>>((int4 *)x, out, n / 2, 1);
     return cudaDeviceSynchronize();
 }
 EOF2
 check "a program that reads and stores" env BUILD="$build" runtime/attnlab-nvcc -O3 -o "$dir/reads" "$dir/reads.cu"
-"$build/run" --device emu --quiet --no-races --predict-only 18 --predict-budget 4 --json "$dir/reads.jsonl" "$dir/reads" > /dev/null
+"$build/run" --device emu --quiet --no-races --predict-only 19 --predict-budget 4 --json "$dir/reads.jsonl" "$dir/reads" > /dev/null
 predicted() { # CONDITION, of its cycles by launch
     python3 -c 'import json, sys
 cycles = {}
 for k in json.load(open(sys.argv[1]))["kernels"]:
     for l in k["launches"]:
         cycles[l["number"]] = (l.get("predicted") or k["launches"][l["predicted_like"] - 1]["predicted"])["cycles_elapsed"]
-_, once, thrice, little, little_thrice, copied, updated, new, again, from_host, read_again, *follow, part, read_last, again_20, gathered = (cycles[i] for i in range(18))
+_, once, thrice, little, little_thrice, copied, updated, new, again, from_host, read_again, *follow, part, read_last, again_20, gathered, flushed = (cycles[i] for i in range(19))
 assert eval(sys.argv[2]), cycles' "$dir/reads.jsonl" "$1"
 }
 check "what is read three times comes from DRAM three times if L2 cannot keep it" predicted '2.8 < thrice / once < 3.2'
@@ -94,6 +96,7 @@ check "if it can, once" predicted 'little_thrice < 2 * little'
 check "an array that is updated moves as much as one that is copied" predicted '0.85 < updated / copied < 1.15'
 check "only the part that is stored has to leave L2" predicted '1 < part / once < 1.3'
 check "no more is written back than was stored" predicted 'gathered < 21 * once'
+check "reads behind a large memset wait for what it has left in L2 to be written" predicted '0.56 < flushed / once < 0.8'
 check "what an SM has just read is in L2" predicted '20 * 200 < again_20 - read_last < 20 * 500'
 check "what the launch has stored is in L2" predicted '0.98 < new / again < 1.02'
 check "part of what the host has copied is in L2" predicted '1.05 < from_host / read_again < 1.3'
