@@ -1,7 +1,7 @@
 /* What the first launches of a process find in L2 of data that the host has copied, how a warp's end waits for answers, and
  * reads by columns: one launch each. Nsight Compute counts them on a GPU, build/run predicts them (as of patterns.cu).
  *
- *   runtime/attnlab-nvcc -O3 -std=c++17 -o fresh chips/bench/fresh.cu
+ *   runtime/attnlab-nvcc -O3 -std=c++17 -o fresh chips/bench/launches/fresh.cu
  *   ncu --csv --page raw --cache-control none --clock-control none --metrics sm__cycles_elapsed.max ./fresh exit > exit.csv
  *
  * The program prints a line for each launch, in order: its number and what it is.
@@ -12,7 +12,7 @@
  *   first KIND     one kind of these, the first launches of a process
  *   columns        lanes read a column: by size, by what a row has beyond it, and by the shape of a block
  *   waves          CTAs of n threads that load and store, which end one warp after the other, or all at once */
-#include "check.cuh"
+#include "../check.cuh"
 
 #include <cstdint>
 #include <cstring>

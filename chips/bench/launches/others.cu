@@ -2,11 +2,11 @@
  * that load and sum, products without shared memory, threads with four words each, and what a flushed L2 sends to DRAM. One
  * launch each; "flushed": behind a memset of 256 MiB. Nsight Compute counts them on a GPU, build/run predicts them (as of patterns.cu).
  *
- *   runtime/attnlab-nvcc -O3 -std=c++17 -o others chips/bench/others.cu
+ *   runtime/attnlab-nvcc -O3 -std=c++17 -o others chips/bench/launches/others.cu
  *   ncu --csv --page raw --cache-control none --clock-control none --metrics sm__cycles_elapsed.max,sm__cycles_active.avg ./others > others.csv
  *
  * The program prints a line for each launch, in order: its number and what it is. */
-#include "check.cuh"
+#include "../check.cuh"
 
 static int number;
 template <class... T> static void is(const char *form, T... t) {

@@ -1,7 +1,7 @@
 /* What launches of small programs take beyond their steady work, one launch of each: Nsight Compute counts them on a GPU,
  * build/run predicts them (as of patterns.cu).
  *
- *   runtime/attnlab-nvcc -O3 -std=c++17 -o habits chips/bench/habits.cu
+ *   runtime/attnlab-nvcc -O3 -std=c++17 -o habits chips/bench/launches/habits.cu
  *   ncu --csv --page raw --cache-control none --clock-control none --metrics sm__cycles_elapsed.max ./habits > habits.csv
  *
  * The program prints a line for each launch, in order: its number and what it is.
@@ -16,7 +16,7 @@
  *   locals    arrays in local memory: by words, warps, and whether lanes take the same index
  *   hits      loads of lines that L1 has: groups of neighbouring lanes, and the bytes between two groups
  *   new-stay CTAs, new-code CTAs, new-chain BYTES LANES: a process in which nothing else runs */
-#include "check.cuh"
+#include "../check.cuh"
 
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,6 @@
 /* Launches as programs make them, one of each: Nsight Compute counts them on a GPU, build/run predicts them.
  *
- *   runtime/attnlab-nvcc -O3 -std=c++17 -o patterns chips/bench/patterns.cu
+ *   runtime/attnlab-nvcc -O3 -std=c++17 -o patterns chips/bench/launches/patterns.cu
  *   ncu --csv --page raw --cache-control none --clock-control none --metrics sm__cycles_elapsed.max ./patterns > patterns.csv
  *
  * The program prints a line for each launch, in order: its number and what it is.
@@ -12,7 +12,7 @@
  *   math      functions of floats, doubles, integer divisions
  *   gather    words at random places; constants that differ by lane; local arrays
  *   small     one thread, one warp, one block */
-#include "check.cuh"
+#include "../check.cuh"
 
 #include <cstdint>
 #include <cstring>
