@@ -99,8 +99,7 @@ __global__ void grid_stride(const float *x, float *out, int n) {
         v += x[i];
     if (v == 12345) out[blockIdx.x] = v;
 }
-__global__ void four_apart(const float *a, const float *b, float *c, int n,
-                           int what) {
+__global__ void four_apart(const float *a, const float *b, float *c, int n, int what) {
     int stride = blockDim.x * gridDim.x * 4;
     for (int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4; i < n; i += stride) {
         if (what == 0)
