@@ -503,6 +503,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
     m->written_lost = r->footprint->lost * r->footprint->entering;
     m->dram_rate = min_of(m->l2_rate, c->dram_bytes_per_ns * 1e3 / r->options->mhz / busy * n_sms);
     m->part = n_sms / busy;
+    m->mhz = r->options->mhz;
     m->is_whole =
         r->stride == 1 && r->n_clusters <= (uint64_t)(r->n_places * r->n_parts * r->resident);
     m->start = r->slow ? c->tensor_clock : 1;

@@ -193,6 +193,7 @@ static bool sync_clear(struct machine *m, struct sm_warp *w) {
         if (kind) return stalls(m, w, reason_of[kind], UINT64_MAX);
         w->waits = false;
     }
+    if (w->slept > m->now) return stalls(m, w, PREDICTOR_SLEEPING, w->slept);
     if (w->op->kind == PREDICTOR_GMMA_WAIT) { /* ncu calls it barrier */
         uint64_t done = sm_gmma_done(m, w, w->op->depth);
         if (done > m->now) return stalls(m, w, PREDICTOR_BARRIER, done);
@@ -581,6 +582,7 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     w->issued = m->now;
     if (w->op->unit == PREDICTOR_UNIT_TENSOR) p->multiplied = w->cta;
     w->stalled = stall_of(m, i) > 1;
+    if (e.sleeps) w->slept = m->now + (uint64_t)(e.sleeps * m->mhz / 1000);
     struct sm_access a = book(m, s, p, w, &e);
     bool own = false;
     uint64_t beside = e.active ? hgmma_delay(m, s, p, w, w->stalled, &own) : 0;

@@ -96,6 +96,7 @@ struct sm_warp {
     uint64_t issued;         /* when last */
     uint64_t tried;          /* when it began to wait for an mbarrier */
     uint64_t copied;         /* when the last LDGSTS so far will have ended */
+    uint64_t slept;          /* up to when it sleeps */
     uint64_t data;           /* its next wavefront passes no earlier */
     uint64_t stored;         /* when the last of its global stores will have ended */
     uint64_t answered;       /* when the last of its loads, atomics and copies will have */
@@ -217,6 +218,7 @@ struct machine {
     int n_sms;          /* simulated */
     int cluster_size;   /* SMs of a cluster, which follow each other; else n_sms */
     double part;        /* simulated of busy */
+    double mhz;         /* for instructions that count time */
     double start;       /* before the first product, of the rates below */
     bool multiplies;    /* tensor cores have begun */
     bool is_first;      /* the kernel's code is in no cache yet */

@@ -297,7 +297,7 @@ sass_handler
     sass_fadd, sass_fmul, sass_ffma, sass_fadd_ftz, sass_fmul_ftz, sass_ffma_ftz, sass_ffma_apart, sass_float_mode, sass_fmul_scaled, sass_fmnmx, sass_fmnmx_nan, sass_fsetp, sass_fset, sass_fsel, sass_f2fp,
     sass_hadd2_f32, sass_pairs, sass_hmnmx2, sass_hsetp2, sass_hset2, sass_fchk, sass_frnd, sass_f2f, sass_fp64, sass_dsetp, sass_dsetp_least, sass_seed64, sass_sin, sass_cos, sass_tanh, sass_ex2, sass_rcp, sass_rsq, sass_sqrt, sass_lg2, sass_i2f, sass_f2i,
     sass_bra, sass_bra_any, sass_bra_div, sass_brx, sass_bssy, sass_break, sass_bsync, sass_call, sass_exit,
-    sass_ret, sass_lepc, sass_call_driver, sass_warpsync, sass_yield, sass_nop,
+    sass_ret, sass_lepc, sass_call_driver, sass_warpsync, sass_yield, sass_nop, sass_nanosleep,
     sass_ldc, sass_lds, sass_sts, sass_ldg, sass_stg, sass_ldgsts, sass_ldsm, sass_stsm, sass_atomg,
     sass_st_generic, sass_ld_generic, sass_is_shared, sass_ldl, sass_stl, sass_atoms, sass_redux, sass_match,
     sass_shfl, sass_vote, sass_elect, sass_r2ur, sass_s2r,

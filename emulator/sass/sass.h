@@ -308,8 +308,9 @@ struct sass_effect {
     uint64_t global[32]; /* LDG STG LDGSTS atomics: byte address of each active lane */
     uint16_t prints;     /* a call of vprintf: 1 + the characters of its format */
     uint8_t constants;   /* LDC: places that its lanes read; 0: one, or no LDC */
-    uint32_t reads;      /* LDGSTS: the lanes that read; the others fill with zeros */
-    struct {             /* TMA */
+    uint32_t sleeps; /* NANOSLEEP: the ns that its lanes ask for, at most a millisecond; else 0 */
+    uint32_t reads;  /* LDGSTS: the lanes that read; the others fill with zeros */
+    struct {         /* TMA */
         uint32_t bytes;  /* of the box, as the mbarrier counts them */
         uint32_t shared; /* its address */
         int32_t coordinate[5];

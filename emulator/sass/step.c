@@ -79,6 +79,7 @@ enum sass_status sass_step(struct sass_warp *w, struct sass_effect *e) {
         e->warp = w;
         e->n_events = 0;
         e->constants = e->prints = 0;
+        e->sleeps = 0;
         e->wait = SASS_WAIT_NONE;
         e->taken = e->diverged = e->waits = e->deferred = false;
     }

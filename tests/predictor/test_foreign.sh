@@ -213,6 +213,9 @@ template <int loads, int constants> __global__ void read(float *y, const float *
     }
     y[blockIdx.x * blockDim.x + threadIdx.x] = s;
 }
+__global__ void sleep(int n, unsigned ns) {
+    for (int i = 0; i < n; i++) __nanosleep(ns + i);
+}
 int main() {
     float *x;
     cudaMalloc(&x, 2 << 20);
@@ -220,6 +223,7 @@ int main() {
     read<8, 0><<<132, 1024>>>(x + (1 << 17), x, 20, 32);
     read<0, 8><<<132, 1024>>>(x + (1 << 17), x, 20, 32);
     read<8, 8><<<132, 1024>>>(x + (1 << 17), x, 20, 32);
+    sleep<<<264, 256>>>(10, 20000);
     return 0;
 }
 EOF
@@ -228,6 +232,7 @@ check "a program that reads constants" bash -c "
     runtime/attnlab-nvcc -O3 -o '$dir/beside/bin/c' '$dir/beside.cu' && JOBS=1 BUDGET_S=20 python3 $foreign predict '$dir/beside' '$dir/beside.jsonl'"
 echo "# loads $(took beside 1), constants $(took beside 2), both $(took beside 3)"
 check "loads of constants leave beside other loads" [ "$(took beside 3)" -lt $(($(took beside 2) * 5 / 4)) ]
+check "a warp sleeps as long as it asks" near "$(took beside 4)" $((200000 * 198 / 100)) 0.02
 check "its first eight launches are predicted" bash -c "
     JOBS=1 python3 $foreign predict '$dir/out' '$dir/out.jsonl' && [ \$(grep -c '\"program\": \"suite-two-add\".*\"elapsed\"' '$dir/out.jsonl') = 8 ]"
 tap_done

@@ -206,7 +206,7 @@ static void d_order(struct decoder *c) {
 }
 static void d_nanosleep(struct decoder *c) {
     sd_plain(c, 0, 1);
-    sd_set(c, sass_nop);
+    sd_set(c, sass_nanosleep);
 }
 /* DEPBAR.LE SB0, n and WARPGROUP.DEPBAR.LE gsb0, n matter only to the predictor */
 static void d_depbar(struct decoder *c) {
