@@ -59,7 +59,7 @@ struct predictor_op {
     bool is_pack;        /* F2FP */
     bool is_fp32;        /* FFMA FADD FMUL: either half of FMA */
     bool is_packed;      /* packed fp16: both halves of FMA */
-    bool is_s2r, is_ldc; /* one in two cycles of the SM, each of the two beside the other */
+    bool is_s2r, is_ldc; /* two cycles of the SM; an S2R and an LDC run side by side */
     uint8_t constant;    /* 1 + the line of constant bank 0 that it reads; 0: none */
     uint8_t depth;       /* DEPBAR, WARPGROUP.DEPBAR: how many may be left */
     uint16_t latency;    /* from dispatch to the write barrier's fall */

@@ -504,7 +504,7 @@ enum sass_go sass_zero_pair(struct sass_warp *w, const struct sass_exec *x, uint
     return SASS_GO_NEXT;
 }
 
-/* It changes nothing; only the predictor lets time pass. PTX: no longer than a millisecond. */
+/* It changes nothing; the predictor lets the time pass. A warp sleeps a millisecond at most (PTX ISA, nanosleep). */
 enum sass_go sass_nanosleep(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     const uint32_t most = 1000000;
     SOURCE(0);

@@ -13,15 +13,12 @@
  *   columns        lanes read a column: by size, by what a row has beyond it, and by the shape of a block
  *   waves          CTAs of n threads that load and store, which end one warp after the other, or all at once */
 #include "../check.cuh"
+#include "numbered.cuh"
 
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-static int number;
-template <class... T> static void is(const char *form, T... t) {
-    printf("%d\t", number++), printf(form, t...), printf("\n");
-}
 __global__ void add(const float *x, const float *y, float *z, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) z[i] = x[i] + y[i];

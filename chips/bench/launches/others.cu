@@ -7,23 +7,10 @@
  *
  * The program prints a line for each launch, in order: its number and what it is. */
 #include "../check.cuh"
+#include "numbered.cuh"
 
-static int number;
-template <class... T> static void is(const char *form, T... t) {
-    printf("%d\t", number++), printf(form, t...), printf("\n");
-}
-__global__ void chain(const int *x, int *out, int n,
-                      long long stride) { // one thread: each address waits for the load before
-    const int *p = x;
-    int s = 0;
-    for (int i = 0; i < n; i++) {
-        s = __ldcg(p);
-        p = (const int *)((const char *)p + stride + s);
-    }
-    if (s == 12345) *out = s;
-}
-__global__ void chain_many(const int *x, int *out, int n, long long stride,
-                           long long own) { // one thread of each CTA, places apart
+/* One thread of each block: each address waits for the load before. Blocks begin `own` bytes apart. */
+__global__ void chain(const int *x, int *out, int n, long long stride, long long own = 0) {
     const int *p = (const int *)((const char *)x + own * blockIdx.x);
     int s = 0;
     for (int i = 0; i < n; i++) {
@@ -64,7 +51,7 @@ template <int how> __global__ void block(const float *x, float *out) {
         if (t == 0) out[blockIdx.x] = m[0];
         return;
     }
-    if (how == 5) { // the tree with one warp at the end
+    if (how == 5) { // the first step of the tree
         m[t] = v;
         __syncthreads();
         if (t < 128) m[t] += m[t + 128];
@@ -134,10 +121,10 @@ int main() {
         for (int k = 0; k < 2; k++)
             is("chain again, %lld apart, %d", stride, k), chain<<<1, 1>>>(ix, out, 1500, stride);
     cold(), is("chain flushed, 132 SMs, each its own"),
-        chain_many<<<132, 1>>>(ix, out, 1500, 128, 1 << 20);
-    cold(), is("chain flushed, 132 SMs, the same"), chain_many<<<132, 1>>>(ix, out, 1500, 128, 0);
-    is("chain again, 132 SMs, the same"), chain_many<<<132, 1>>>(ix, out, 1500, 128, 0);
-    is("chain again, 8 SMs, the same"), chain_many<<<8, 1>>>(ix, out, 1500, 128, 0);
+        chain<<<132, 1>>>(ix, out, 1500, 128, 1 << 20);
+    cold(), is("chain flushed, 132 SMs, the same"), chain<<<132, 1>>>(ix, out, 1500, 128);
+    is("chain again, 132 SMs, the same"), chain<<<132, 1>>>(ix, out, 1500, 128);
+    is("chain again, 8 SMs, the same"), chain<<<8, 1>>>(ix, out, 1500, 128);
     cold(), is("rows flushed, 1024 blocks"), rows<<<1024, 256>>>(fx, fz, 4096);
     is("rows again, 1024 blocks"), rows<<<1024, 256>>>(fx, fz, 4096);
     cold(), is("rows flushed, 256 blocks"), rows<<<256, 256>>>(fx, fz, 4096);
