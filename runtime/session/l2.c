@@ -33,11 +33,6 @@ void l2_copy(struct l2 *l, uint64_t begin, double bytes) {
     a->copied += bytes;
 }
 
-void l2_free(struct l2 *l, uint64_t begin) {
-    struct l2_allocation *a = find(l, begin);
-    if (a) a->begin = 0; /* its lines stay in L2 */
-}
-
 double l2_filled(const struct l2 *l) {
     double bytes = 0;
     for (int i = 0; i < l->n; i++) bytes += fmax(l->at[i].bytes, l->at[i].copied);

@@ -23,8 +23,6 @@ void l2_turn(struct l2 *l);
 void l2_touch(struct l2 *l, uint64_t begin, double bytes, double group);
 /* A large copy from the host to the allocation that begins there. */
 void l2_copy(struct l2 *l, uint64_t begin, double bytes);
-/* The allocation is freed: what begins there next is another. */
-void l2_free(struct l2 *l, uint64_t begin);
 /* If it has been filled by such copies alone: the bytes of all copies since the last launch; else 0. */
 double l2_copied(const struct l2 *l, uint64_t begin);
 /* Bytes of all allocations that launches, memsets or copies have gone through. While L2 has room for them, it keeps what the

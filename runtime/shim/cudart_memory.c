@@ -78,7 +78,6 @@ struct freed {
 };
 static void run_free(void *what) {
     const struct freed *f = what;
-    l2_free(&f->s->l2, f->base);
     emu_memory_free(f->s->memory, f->base);
 }
 
