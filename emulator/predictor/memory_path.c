@@ -133,6 +133,14 @@ struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, stru
 /* ---- Global memory ----------------------------------------------------------------------------- */
 
 /* The sector's line in L1, and whether it was there or on its way. Afterwards it is. */
+/* A store takes the sector out of L1 (microbenchmark classes, few: what is read first comes from L2). */
+static void l1_drop(struct sm *s, uint64_t sector) {
+    uint64_t tag = sector / 4;
+    struct sm_line *set = s->line[(tag ^ tag >> 7) % SM_L1_SETS];
+    for (int i = 0; i < s->n_ways; i++)
+        if (set[i].tag == tag) set[i].sectors &= ~(1u << sector % 4);
+}
+
 static struct sm_line *l1_line(struct machine *m, struct sm *s, uint64_t sector, bool *hit) {
     uint64_t tag = sector / 4, bit = 1u << sector % 4, oldest = UINT64_MAX;
     struct sm_line *set = s->line[(tag ^ tag >> 7) % SM_L1_SETS], *victim = set;
@@ -296,6 +304,38 @@ static uint64_t store_room(const struct machine *m, const struct sm *s) {
     return room > 0 ? (uint64_t)room : 0;
 }
 
+/* When L2 has taken a store to this line, or a load has got its turn behind one: where all SMs want a line, it takes one of them
+ * at a time, and a store and a load behind each other longest (microbenchmark classes, few). */
+static double line_taken(struct machine *m, const struct sm *s, uint64_t number, uint32_t lines,
+                         bool store, uint64_t at) {
+    const struct predictor_chip *c = m->chip;
+    struct machine_line *line = &m->hot[number % MACHINE_QUEUES];
+    const int sm = (int)(s - m->sm);
+    if (line->number != number) {
+        if (store) *line = (struct machine_line){.number = number, .sm = sm, .was_store = true};
+        return (double)at;
+    }
+    const double turn = store != line->was_store               ? c->hot_turn
+                        : store && lines >= c->hot_store_lines ? c->hot_store
+                                                               : 0;
+    line->is_shared |= line->sm != sm;
+    line->stores += store;
+    line->was_store = store;
+    if (!line->is_shared || line->stores < c->hot_stores) return (double)at;
+    line->free = fmax(line->free, (double)at) + turn / m->part;
+    return line->free - turn * (1 / m->part - 1);
+}
+
+/* The same of all lines of an access, of which one line or a few are no trouble. */
+static double lines_taken(struct machine *m, const struct sm *s, const uint64_t *sector, uint32_t n,
+                          uint32_t lines, bool store, uint64_t at) {
+    double last = (double)at;
+    for (uint32_t i = 0; lines >= m->chip->hot_lines && i < n; i++)
+        if (!i || sector[i] / 4 != sector[i - 1] / 4)
+            last = fmax(last, line_taken(m, s, sector[i] / 4, lines, store, at));
+    return last;
+}
+
 /* Stores to another SM's shared memory pass slowly, and hold up the queue. */
 static struct sm_access to_cluster(struct machine *m, struct sm *s, struct smsp *p, uint64_t d,
                                    uint64_t read, uint32_t sectors) {
@@ -312,13 +352,13 @@ static uint32_t copy_path(const struct machine *m, struct sm *s, uint32_t lines)
     return whole;
 }
 
-/* How often a load passes the data path of L1: by the banks of lines that are there, of which it looks up several at once,
- * and once for each line that is not (microbenchmarks habits, locals and hits; foreign, lines). */
+/* How often a load passes the data path of L1: by the banks of lines that are there, or as often as it looks up its lines,
+ * several at once, and once more each line that is not there (microbenchmarks habits, locals and hits; foreign, lines; classes, row). */
 static uint32_t hit_passes(const struct machine *m, const struct sass_effect *e, uint32_t lines,
                            uint32_t missed) {
     uint32_t banks = m->front->l1_wavefronts(e), at_once = (uint32_t)m->chip->l1_lines;
-    uint32_t tags = (lines + at_once - 1) / at_once, most = missed > banks ? missed : banks;
-    return most > tags ? most : tags;
+    uint32_t tags = missed ? missed + lines / at_once : (lines + at_once - 1) / at_once;
+    return banks > tags ? banks : tags;
 }
 
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
@@ -336,6 +376,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     for (uint32_t i = 0; i < n; i++) {
         bool hit = false;
         struct sm_line *line = cached ? l1_line(m, s, sector[i], &hit) : NULL;
+        if (store && !cached) l1_drop(s, sector[i]);
         lines += !i || sector[i] / 4 != sector[i - 1] / 4;
         if (hit && !store) {
             there = later(there, line->there);
@@ -369,6 +410,11 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
         if (copy && beyond > 0) far += m->chip->ldgsts_line_latency * beyond;
         uint64_t at = store ? to_l2(m, s, begun, misses, parts)
                             : from_l2(m, s, begun, m->l2_rate, misses, dram, is_new);
+        if (!copy && !o->is_local) {
+            uint64_t taken = (uint64_t)lines_taken(m, s, sector, n, lines, store, begun);
+            if (store) s->write_free = later(s->write_free, taken);
+            if (taken > begun) at = later(at, taken + l2_latency(m, s));
+        }
         double come = (double)at + far;
         done = later(done, come > 0 ? (uint64_t)come : 0);
         for (uint32_t i = 0; cached && i < misses; i++)

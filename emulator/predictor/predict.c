@@ -113,6 +113,7 @@ struct predictor_run {
     double issued;           /* and their instructions */
     double least, most;      /* of one CTA */
     double each;             /* instructions of a cluster, as the probe found them; 0: unknown */
+    double *each_inst;       /* how often a cluster executes each of the kernel's instructions */
     double skipped;          /* work that finding them took */
     struct seat *seat;       /* n_places x resident */
     uint64_t *looked;        /* n_places: up to when the seats' work is known */
@@ -440,12 +441,55 @@ static double begun_of(const struct predictor_run *r) {
     return begun / r->grid.cluster_size;
 }
 
+/* Warp cycles of the instruction so far, and how often it was executed. */
+static double time_of(const struct predictor_run *r, int inst, double *n) {
+    const uint64_t *reason = r->machine.counts.by_inst[inst];
+    double time = 0;
+    for (int k = 0; k < PREDICTOR_REASONS; k++) time += (double)reason[k];
+    *n = (double)reason[PREDICTOR_SELECTED];
+    return time;
+}
+
+/* The share of their time that clusters under way have behind them, where none has ended. What is left to execute takes
+ * as long as the same instruction took so far. Of one that was hardly met, others of its pipe tell: one loop may
+ * load as often as the next one with a third of the instructions. */
+static double behind(const struct predictor_run *r, double clusters) {
+    enum { PIPES = SASS_PIPE_NONE + 1, FEW = 32 };
+    const struct sass_kernel *kernel = r->machine.kernel;
+    double time[PIPES] = {0}, count[PIPES] = {0}, spent = 0, left = 0, n;
+    for (int i = 0; i < kernel->n_inst; i++) {
+        double t = time_of(r, i, &n);
+        time[kernel->inst[i].pipe] += t;
+        count[kernel->inst[i].pipe] += n;
+        spent += t;
+    }
+    const double mean = spent / (double)r->machine.counts.issued;
+    for (int i = 0; i < kernel->n_inst; i++) {
+        int pipe = kernel->inst[i].pipe;
+        double alike = count[pipe] > 0 ? time[pipe] / count[pipe] : mean, t = time_of(r, i, &n);
+        double rest = clusters * r->each_inst[i] - n;
+        if (rest > 0) left += rest * (t + FEW * alike) / (n + FEW);
+    }
+    return spent > 0 ? spent / (spent + left) : 0;
+}
+
+static double clusters_begun(const struct predictor_run *r) {
+    int n = 0;
+    for (int i = 0; i < r->machine.n_sms; i++) n += __builtin_popcount(r->machine.sm[i].ctas);
+    return (double)n / r->grid.cluster_size;
+}
+
+/* The clusters of the whole part, of which some may not have begun. */
+static double clusters_of(const struct predictor_run *r) {
+    return (double)r->n_clusters / r->stride / r->n_parts;
+}
+
 /* The share of the part's clusters that has been simulated: those that ended, and of each other its time
- * so far over the mean duration. If none has ended, their instructions say it. 0: unknown. */
+ * so far over the mean duration. 0: unknown. */
 static double done_of(const struct predictor_run *r) {
     double ended = (double)r->ended, mean = r->durations / ended;
-    double all = (double)r->n_clusters / r->stride / r->n_parts;
-    if (!r->ended) return min_of(1, begun_of(r) / all);
+    double all = clusters_of(r), begun = clusters_begun(r);
+    if (!r->ended) return r->each > 0 ? min_of(1, begun * behind(r, begun) / all) : 0;
     for (int s = 0; s < r->n_places * r->resident; s++)
         if (r->seat[s].left) {
             double age = (double)r->machine.now - (double)r->seat[s].began;
@@ -562,8 +606,9 @@ struct prediction_job {
     double *end;      /* of each place */
     bool slow;        /* tensor cores are used (gpc.h) */
     double speed[SM_CTAS + 1];
-    double work; /* that simulations took so far */
-    double each; /* instructions of a cluster; 0: unknown */
+    double work;       /* that simulations took so far */
+    double each;       /* instructions of a cluster; 0: unknown */
+    double *each_inst; /* of them, each of the kernel's instructions */
     struct footprint footprint;
     struct prediction_range range[PREDICTION_RANGES];
 };
@@ -589,6 +634,7 @@ static void add(const struct predictor_run *r, struct prediction *result,
                 struct predictor_sums *out) {
     const struct machine *m = &r->machine;
     double done = m->stopped ? done_of(r) : 1, elapsed = (double)m->now / done;
+    double executed = r->ended || !m->stopped ? done : min_of(1, begun_of(r) / clusters_of(r));
     out->done = min_of(out->done, done);
     if (elapsed > out->elapsed) out->elapsed = elapsed;
     out->work += work_of(m) / done;
@@ -598,7 +644,7 @@ static void add(const struct predictor_run *r, struct prediction *result,
         if (r->most > out->most) out->most = r->most;
     }
     out->prints |= m->printed > 0;
-    out->issued += (double)m->counts.issued / done;
+    out->issued += (double)m->counts.issued / executed;
     out->wavefronts += (double)m->counts.wavefronts / done;
     out->sectors += (double)m->counts.sectors / done;
     out->l2_sectors += (double)m->counts.l2_sectors / done;
@@ -659,6 +705,7 @@ static struct predictor_run *open_part(struct prediction_job *p, int n_places, i
                                 .limit = within(p, limit) / n_parts,
                                 .last = left_of(p) / n_parts / (is_probe ? 2 : 1),
                                 .each = p->each,
+                                .each_inst = p->each_inst,
                                 .is_probe = is_probe,
                                 .slow = p->slow,
                                 .options = p->options};
@@ -763,21 +810,27 @@ static bool is_crowded(const struct prediction_job *p) {
     return p->resident > 2 && p->n > p->busy * (uint64_t)p->resident;
 }
 
-/* Instructions of a cluster: the mean of those that ended. If none did: what one has issued, and the rest, which is
- * executed without time. With a counter of tiles, this one then takes the tiles of all others, too. */
+/* Instructions of a cluster, and how many of each: the mean of those that ended. If none did: what one has issued, and the
+ * rest, which is executed without time. With a counter of tiles, this one then takes the tiles of all others, too. */
 static double find_each(struct predictor_run *r) {
     struct machine *m = &r->machine;
-    const uint32_t size = r->grid.cluster_size;
-    if (r->ended) return r->issued / (double)r->ended;
-    if (r->last <= 0 || work_of(m) <= r->last) return 0; /* no budget, or interrupted */
-    r->grid.deferred = 0;
-    double left = machine_skip(m, SKIPPED * r->last), begun = 0, n = 0;
-    for (int i = 0; i < m->n_sms; i++)
-        for (uint32_t c = m->sm[i].ctas; c; c &= c - 1, n++)
-            begun += (double)m->sm[i].cta[__builtin_ctz(c)].issued;
-    r->skipped = left < 0 ? r->last : left / SKIPPED;
-    if (left < 0) return 0;
-    return r->tiles ? size * (begun + left) / n : size * begun / n + left;
+    const double issued = (double)m->counts.issued;
+    double share = r->ended ? r->issued / issued / (double)r->ended : 0, rest = 1, each = 0;
+    if (!r->ended) {
+        if (r->last <= 0 || work_of(m) <= r->last) return 0; /* no budget, or interrupted */
+        share = 1 / clusters_begun(r);
+        r->grid.deferred = 0;
+        double left = machine_skip(m, SKIPPED * r->last, r->each_inst);
+        r->skipped = left < 0 ? r->last : left / SKIPPED;
+        if (left < 0) return 0;
+        if (r->tiles) rest = share;
+    }
+    for (int i = 0; i < m->kernel->n_inst; i++) {
+        double simulated = (double)m->counts.by_inst[i][PREDICTOR_SELECTED];
+        r->each_inst[i] = rest * r->each_inst[i] + share * simulated;
+        each += r->each_inst[i];
+    }
+    return each;
 }
 
 static const char *none_ended(const struct predictor_run *r) {
@@ -861,6 +914,31 @@ double predictor_kept(double sectors, double lines) {
     return SECTOR_BYTES * sectors * (a_line < 2 ? 1 + 3 * (2 - a_line) : 1);
 }
 
+/* Lines of which a place has read one half, and the half of the next line that is beside it: others read the rest, because rows
+ * of a matrix need not begin where lines do (foreign freeze 6, sums of matrices of doubles, 7000 wide). */
+static double joined_of(const struct predictor_range *r) {
+    const uint64_t low = 0x1111111111111111ull, high = low << PAIR_SECTORS,
+                   last = BITS - PAIR_SECTORS;
+    const uint64_t words = r->bytes / SECTOR_BYTES / BITS + 1;
+    double n = 0;
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < words; i++) {
+        const uint64_t w = r->sectors[i], pair = (w | w >> 1) & (low | high);
+        uint64_t after = 0;
+        if (!pair) {
+            before = 0;
+            continue;
+        }
+        if (i + 1 < words) after = (r->sectors[i + 1] | r->sectors[i + 1] >> 1) & 1;
+        const uint64_t left = pair << PAIR_SECTORS | before,
+                       right = pair >> PAIR_SECTORS | after << last;
+        n += __builtin_popcountll(pair & low & ~right & left);
+        n += __builtin_popcountll(pair & high & ~left & right);
+        before = pair >> last & 1;
+    }
+    return n;
+}
+
 double predictor_fetched(const struct predictor_chip *c, double sectors, double pairs,
                          double lines) {
     const double alone = fmax(0, 2 - pairs / lines); /* 1: a pair for each line */
@@ -907,8 +985,10 @@ static void find_cold(const struct prediction_job *p, struct predictor_range *r,
                       double all, double done, double too_late) {
     const double resident = (double)(p->busy * (uint64_t)p->resident),
                  read = bytes * (double)r->n_fresh / (double)r->n_sectors;
+    const double pairs = (double)r->n_pairs, lines = (double)r->n_lines;
     r->fetched =
-        predictor_fetched(p->chip, (double)r->n_sectors, (double)r->n_pairs, (double)r->n_lines);
+        predictor_fetched(p->chip, (double)r->n_sectors, pairs,
+                          lines * pairs / (pairs + (pairs < 2 * lines ? joined_of(r) : 0)));
     r->cold = r->late = 0;
     if (read <= 0) return;
     const double times = fmax(1, SECTOR_BYTES * r->requests * all / read),
@@ -1066,12 +1146,14 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
     if (p.busy > p.n) p.busy = p.n;
     *out = (struct prediction){0};
     out->by_inst = heap_zeroed((size_t)g->kernel->n_inst, sizeof *out->by_inst);
+    p.each_inst = heap_zeroed((size_t)g->kernel->n_inst, sizeof *p.each_inst);
     p.cycles = heap_zeroed(p.n, sizeof *p.cycles);
     p.end = heap_zeroed(p.busy, sizeof *p.end);
     for (int i = 0; i <= SM_CTAS; i++) p.speed[i] = 1;
     const char *why = run_launch(&p, &n_places, out, &total);
     struct gpc_time time = {0};
     if (!why) time = elapsed_of(&p);
+    free(p.each_inst);
     free(p.cycles);
     free(p.end);
     for (int i = 0; i < p.footprint.n; i++) {

@@ -808,17 +808,21 @@ static void deliver_all(struct machine *m) {
 }
 
 /* Up to `most` instructions of a warp, until it waits or has ended; false: a fault. */
-static bool skip_warp(struct machine *m, struct sass_warp *warp, int most, double *n) {
+static bool skip_warp(struct machine *m, struct sass_warp *warp, int most, double *by_inst,
+                      double *n) {
     enum sass_status status = SASS_ISSUED;
     for (int k = 0; k < most && status == SASS_ISSUED; k++) {
-        status = m->front->step(warp, NULL);
-        *n += status == SASS_ISSUED;
+        struct sass_effect e;
+        status = m->front->step(warp, &e);
+        if (status != SASS_ISSUED) break;
+        by_inst[e.inst->pc / 16]++;
+        ++*n;
     }
     if (status == SASS_FAULT) m->why = m->front->fault(warp);
     return status != SASS_FAULT;
 }
 
-double machine_skip(struct machine *m, double most) {
+double machine_skip(struct machine *m, double most, double *by_inst) {
     enum { TURN = 4096 };
     double n = 0, before = -1;
     const uint32_t first = m->sm[0].cta[__builtin_ctz(m->sm[0].ctas)].number;
@@ -830,7 +834,8 @@ double machine_skip(struct machine *m, double most) {
                 const struct sm_cta *cta = &m->sm[i].cta[__builtin_ctz(c)];
                 if (cta->number - first >= (uint32_t)m->cluster_size) continue;
                 for (int w = 0; w < cta->n_warps; w++)
-                    if (!skip_warp(m, m->front->warp(cta->cta, w), TURN, &n) || n > most) return -1;
+                    if (!skip_warp(m, m->front->warp(cta->cta, w), TURN, by_inst, &n) || n > most)
+                        return -1;
             }
     }
     return n;

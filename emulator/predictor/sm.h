@@ -201,6 +201,15 @@ struct machine_queue {
 };
 enum { MACHINE_QUEUES = 1024 };
 
+/* A line of L2 that SMs store to. */
+struct machine_line {
+    uint64_t number;
+    double free;
+    double stores;
+    int sm; /* the first that stored to it */
+    bool is_shared, was_store;
+};
+
 /* Counts of the SMs together. */
 struct predictor_counts {
     uint64_t issued, wavefronts, sectors, l2_sectors;
@@ -237,6 +246,7 @@ struct machine {
     double written_lost; /* the share of written bytes that L2 does not keep */
     double atomic_free;  /* L2's atomics */
     struct machine_queue queue[MACHINE_QUEUES]; /* by its number */
+    struct machine_line hot[MACHINE_QUEUES];    /* by its number */
     uint64_t now;
     uint32_t n_placed, asking; /* CTAs so far; the one whose instruction is looked at, */
     int asking_sm;             /* and its SM */
@@ -284,8 +294,9 @@ void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps,
 /* Runs until nothing is left or something is wrong: m->why. */
 void machine_run(struct machine *m);
 /* After machine_run() has stopped, before any CTA ended: executes what is left of one cluster of SM 0, without time.
- * How many instructions that was; -1: it did not end within `most`. The grid must defer no events from now on. */
-double machine_skip(struct machine *m, double most);
+ * How many instructions that was; -1: it did not end within `most`. Each is also added to `by_inst`, by its place in the
+ * kernel. The grid must defer no events from now on. */
+double machine_skip(struct machine *m, double most, double *by_inst);
 
 /* ---- Between the files of this folder --------------------------------------------------------- */
 
