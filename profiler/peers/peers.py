@@ -469,8 +469,8 @@ def run_row(index, p, who, timer, args, driver):
                 continue
             ready.append((w, *timer.prepare(call, args.min_graph_us)))
         except NotForThis as e:
-            if args.verbose:
-                print(f"  {w.name}: {e}")
+            if args.verbose or isinstance(w, Stage):  # a stage takes every row, unless its build lacks something
+                print(f"  {w.name}: {e}", flush=True)
         except Exception as e:  # a peer's failure is a fact to report
             print(f"  {w.name}: {type(e).__name__}: {str(e).splitlines()[0][:150] if str(e) else ''}", flush=True)
             torch.cuda.synchronize()
