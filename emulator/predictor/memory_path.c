@@ -125,7 +125,8 @@ struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, stru
     uint64_t start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, w);
     bool shuffle = o->kind == PREDICTOR_SHUFFLE;
     uint32_t ideal, n = shuffle ? 1 : m->front->wavefronts(e, &ideal);
-    uint64_t last = data_path(m, s, p, w, d, n);
+    /* of lanes that want one word a single one stores, in one pass (microbenchmark foreign, atom shared float) */
+    uint64_t last = data_path(m, s, p, w, d, o->is_cas ? 1 : n);
     m->counts.wavefronts += shuffle ? 0 : n;
     return (struct sm_access){last - 1 + o->latency - start, d + o->war - start};
 }

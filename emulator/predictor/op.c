@@ -87,7 +87,10 @@ static bool shared_op(const char *m, const struct predictor_chip *c, struct pred
         o->kind = PREDICTOR_SHARED_STORE;
         double war = all ? c->sts128_war : two || strstr(m, ".2") ? c->sts64_war : c->sts_war;
         o->war = (uint16_t)war;
-        o->latency = (uint16_t)(is(m, "ATOMS") ? c->atoms_latency : c->lds_latency);
+        o->is_cas = is(m, "ATOMS") && strstr(m, ".CAST");
+        o->latency = (uint16_t)(o->is_cas        ? c->cas_latency
+                                : is(m, "ATOMS") ? c->atoms_latency
+                                                 : c->lds_latency);
     } else if (is(m, "SHFL")) {
         o->kind = PREDICTOR_SHUFFLE;
         o->latency = (uint16_t)c->shfl_latency;

@@ -53,6 +53,7 @@ struct predictor_op {
     bool is_atomic;   /* on global memory */
     bool is_float;    /* an atomic that adds floats */
     bool is_local;    /* LDL, STL: L1 keeps what is stored */
+    bool is_cas;      /* ATOMS.CAST.SPIN: at most one lane of a word stores */
     bool is_gpu;      /* MEMBAR: of the GPU, not the CTA */
     bool is_bsync;
     bool past_l1;        /* a load that bypasses L1: volatile, __ldcg, ld.acquire */

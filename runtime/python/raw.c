@@ -132,7 +132,7 @@ const char *raw_launch(struct kernel *k, const struct emu_grid *config, const st
             memcpy(emu_memory_at(s->memory, device[a], arg[a].bytes), arg[a].at, arg[a].bytes);
     }
     struct emu_grid g = *config;
-    if (!why && g.shared_bytes > 49152u - (unsigned)emu_kernel_static_shared(k->code))
+    if (!why && g.shared_bytes > (unsigned)session_dynamic_shared(k))
         k->max_dynamic_shared = (int)g.shared_bytes; /* asked for, as a host program would */
     s->is_alone = true;
     s->predict_s = 0; /* its budget is that of a launch */

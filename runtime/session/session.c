@@ -380,12 +380,17 @@ bool session_chooses(struct session *s, const struct kernel *k) {
     return yes;
 }
 
+int session_dynamic_shared(const struct kernel *k) {
+    const int left = 49152 - emu_kernel_static_shared(k->code);
+    return k->max_dynamic_shared >= 0 ? k->max_dynamic_shared : left > 0 ? left : 0;
+}
+
 /* The rules that a GPU answers with codes of their own. */
 static enum fault check_config(struct session *s, const struct kernel *k,
                                const struct emu_grid *g) {
     const uint64_t threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
     const int statics = emu_kernel_static_shared(k->code), all = s->info.chip.shared_per_block;
-    const int most = k->max_dynamic_shared >= 0 ? k->max_dynamic_shared : 49152 - statics;
+    const int most = session_dynamic_shared(k);
     char *const why = s->unlaunched;
     const size_t n = sizeof s->unlaunched;
     struct occupancy o;

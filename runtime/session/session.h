@@ -151,6 +151,9 @@ void *session_place(const struct session *s, const void *p);
 /* The host is about to read, or to write, [p, p + bytes): does first what was put off and matters to it. */
 void session_before_read(struct session *s, const void *p, size_t bytes);
 void session_before_write(struct session *s, const void *p, size_t bytes);
+/* Bytes of dynamic shared memory that a launch may ask for: what the program has set, or what static shared memory leaves of
+ * 48 KiB. It may take more than that itself (CUDA 13). */
+int session_dynamic_shared(const struct kernel *k);
 /* Of this kernel on this chip; unknown registers limit nothing. */
 const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,
                               int dynamic_shared, struct occupancy *out);

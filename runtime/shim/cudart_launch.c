@@ -450,8 +450,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *p) {
         .numRegs = k->n_registers > 0 ? k->n_registers : 0,
         .ptxVersion = s->info.chip.cc,
         .binaryVersion = s->info.chip.cc,
-        .maxDynamicSharedSizeBytes =
-            k->max_dynamic_shared >= 0 ? k->max_dynamic_shared : 49152 - statics,
+        .maxDynamicSharedSizeBytes = session_dynamic_shared(k),
         .preferredShmemCarveout = -1,
     };
     return cudart_leave(cudaSuccess);

@@ -22,6 +22,14 @@ __global__ void add(const double *a, const double *b, double *c, int n) {
     int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x;
     if (i < n && j < n) c[i * n + j] = a[i * n + j] + b[i * n + j];
 }
+__global__ void sums(float *out, int n) { /* of all threads, at one word of shared memory */
+    __shared__ float sum;
+    sum = 0;
+    __syncthreads();
+    for (int k = 0; k < n; k++) atomicAdd(&sum, 1.f);
+    __syncthreads();
+    out[threadIdx.x] = sum;
+}
 int main(int argc, char **argv) {
     const int n = 7000;
     char *a, *b, *c;
@@ -40,6 +48,8 @@ int main(int argc, char **argv) {
     is("few, 256 words, by chance, read first, an SM"), few<<<1, 256>>>((int *)x, 256, 16, 1, 1);
     is("few, 256 words, side by side, read first"), few<<<1056, 256>>>((int *)x, 256, 16, 0, 1);
     add<<<dim3(438, 438), dim3(16, 16)>>>((double *)a, (double *)b, (double *)c, n);
+    for (int threads : {32, 128})
+        for (int k : {8, 24}) sums<<<1, threads>>>(z, k);
     check(cudaDeviceSynchronize());
     return 0;
 }
@@ -50,7 +60,7 @@ emulated() { # RECORD OPTION...: a record of the run
     shift
     "$build/run" --device emu --chip h100 --no-races --quiet --cache warm --max-instructions 2e7 --json "$record" "$@" > "$dir/said" 2> "$tap_dir/err"
 }
-emulated "$dir/all.jsonl" --predict-only 8 "$dir/some"
+emulated "$dir/all.jsonl" --predict-only 12 "$dir/some"
 cycles() { # RECORD LAUNCH
     python3 -c '
 import json, sys
@@ -72,6 +82,11 @@ beside "few, 256 words, by chance, read first, an SM" 0.06
 
 check "one line of each access is no trouble" near "$(cycles "$dir/all.jsonl" 6)" "$(counted "few, 256 words, side by side, read first")" 0.6
 check "rows that begin within lines are read whole (freeze 6, an H100: 758,889 cycles)" near "$(cycles "$dir/all.jsonl" 7)" 758889 0.1
+
+a_sum() { awk -v a="$(cycles "$dir/all.jsonl" "$1")" -v b="$(cycles "$dir/all.jsonl" $(($1 + 1)))" 'BEGIN {print (b - a) / 16}'; } # of 16 more
+measured() { zcat records/chips/h100-foreign.tsv.gz | awk -F'\t' -v w="shared float, one address, $1 warps, 1 SMs" -v n="$1" '$2 == w {print $4 * n; exit}'; }
+check "lanes of a warp add floats in shared memory one after the other" near "$(a_sum 8)" "$(measured 1)" 0.05
+check "and warps beside each other" near "$(a_sum 10)" "$(measured 4)" 0.05
 
 emulated "$dir/whole.jsonl" --predict-only 1 "$dir/some" two_loops
 emulated "$dir/cut.jsonl" --predict-only 1 --predict-budget 1 "$dir/some" two_loops

@@ -51,6 +51,25 @@ static void cooperative(int *p) {
     IS(back, 4 * 256);
 }
 
+/* 80,000 bytes that no one has to ask for (an H100, CUDA 13.0: a program of foreign freeze 7). */
+__global__ void wide(int *p) {
+    __shared__ int all[20000];
+    for (int i = threadIdx.x; i < 20000; i += blockDim.x) all[i] = i;
+    __syncthreads();
+    p[threadIdx.x] = all[19999 - 37 * threadIdx.x];
+}
+static void shared(int *p) {
+    int back[2];
+    cudaFuncAttributes a;
+    wide<<<1, 32>>>(p);
+    IS(cudaDeviceSynchronize(), cudaSuccess);
+    cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
+    IS(back[0], 19999);
+    IS(back[1], 19962);
+    IS(cudaFuncGetAttributes(&a, wide), cudaSuccess);
+    IS(a.sharedSizeBytes, 80000);
+}
+
 static void graphs(int *p) {
     cudaGraph_t g;
     cudaGraphNode_t root, left, right, list[4], to[4];
@@ -135,6 +154,7 @@ int main(int, char **argv) {
     cudaMalloc(&p, 128), cudaMemset(p, 0, 128);
     streams();
     cooperative(p);
+    shared(p);
     graphs(p);
     memory(p);
     modules(argv[1]);
