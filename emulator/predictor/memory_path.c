@@ -133,18 +133,23 @@ struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, stru
 
 /* ---- Global memory ----------------------------------------------------------------------------- */
 
-/* The sector's line in L1, and whether it was there or on its way. Afterwards it is. */
+/* Where L1 may have the line. */
+static struct sm_line *l1_set(struct sm *s, uint64_t tag) {
+    return s->line[(tag ^ tag >> 7) % SM_L1_SETS];
+}
+
 /* A store takes the sector out of L1 (microbenchmark classes, few: what is read first comes from L2). */
 static void l1_drop(struct sm *s, uint64_t sector) {
     uint64_t tag = sector / 4;
-    struct sm_line *set = s->line[(tag ^ tag >> 7) % SM_L1_SETS];
+    struct sm_line *set = l1_set(s, tag);
     for (int i = 0; i < s->n_ways; i++)
         if (set[i].tag == tag) set[i].sectors &= ~(1u << sector % 4);
 }
 
+/* The sector's line in L1, and whether it was there or on its way. Afterwards it is. */
 static struct sm_line *l1_line(struct machine *m, struct sm *s, uint64_t sector, bool *hit) {
     uint64_t tag = sector / 4, bit = 1u << sector % 4, oldest = UINT64_MAX;
-    struct sm_line *set = s->line[(tag ^ tag >> 7) % SM_L1_SETS], *victim = set;
+    struct sm_line *set = l1_set(s, tag), *victim = set;
     for (int i = 0; i < s->n_ways; i++) {
         if (set[i].sectors && set[i].tag == tag) {
             *hit = set[i].sectors & bit;
