@@ -310,8 +310,8 @@ static uint64_t store_room(const struct machine *m, const struct sm *s) {
     return room > 0 ? (uint64_t)room : 0;
 }
 
-/* When L2 has taken a store to this line, or a load has got its turn behind one: where all SMs want a line, it takes one of them
- * at a time, and a store and a load behind each other longest (microbenchmark classes, few). */
+/* When a load or store has had its turn at a line. Where all SMs store to a line, L2 serves one access at a time, and the longest
+ * wait is that of a load behind a store or of a store behind a load (microbenchmark classes, few). */
 static double line_taken(struct machine *m, const struct sm *s, uint64_t number, uint32_t lines,
                          bool store, uint64_t at) {
     const struct predictor_chip *c = m->chip;
