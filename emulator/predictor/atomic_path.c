@@ -58,16 +58,22 @@ static uint64_t queue_of(const struct predictor_chip *c, uint64_t address) {
     return address / bytes * of + address / turn % of;
 }
 
+bool machine_shares(const struct machine *m, struct machine_queue *queue, const struct sm *s) {
+    return queue->is_shared |= queue->sm != (int)(s - m->sm);
+}
+
+double machine_served(struct machine_queue *queue, double at, double serves, double others) {
+    queue->free = fmax(queue->free, at) + serves * others;
+    return queue->free - serves * (others - 1);
+}
+
 /* When the queue has served lanes for `serves` cycles more. If several SMs want it, those that are not simulated do, too. */
 static double queue_free(struct machine *m, const struct sm *s, uint64_t number, double at,
                          double serves) {
     struct machine_queue *queue = &m->queue[number % MACHINE_QUEUES];
-    const int sm = (int)(s - m->sm);
-    if (queue->number != number) *queue = (struct machine_queue){.number = number, .sm = sm};
-    queue->is_shared |= queue->sm != sm;
-    const double others = queue->is_shared ? 1 / m->part : 1;
-    queue->free = fmax(queue->free, at) + serves * others;
-    return queue->free - serves * (others - 1);
+    if (queue->number != number)
+        *queue = (struct machine_queue){.number = number, .sm = (int)(s - m->sm)};
+    return machine_served(queue, at, serves, machine_shares(m, queue, s) ? 1 / m->part : 1);
 }
 
 /* When the slices have served all lanes. */

@@ -316,20 +316,20 @@ static double line_taken(struct machine *m, const struct sm *s, uint64_t number,
                          bool store, uint64_t at) {
     const struct predictor_chip *c = m->chip;
     struct machine_line *line = &m->hot[number % MACHINE_QUEUES];
-    const int sm = (int)(s - m->sm);
-    if (line->number != number) {
-        if (store) *line = (struct machine_line){.number = number, .sm = sm, .was_store = true};
+    if (line->queue.number != number) {
+        if (store)
+            *line = (struct machine_line){.queue = {.number = number, .sm = (int)(s - m->sm)},
+                                          .was_store = true};
         return (double)at;
     }
     const double turn = store != line->was_store               ? c->hot_turn
                         : store && lines >= c->hot_store_lines ? c->hot_store
                                                                : 0;
-    line->is_shared |= line->sm != sm;
+    const bool shares = machine_shares(m, &line->queue, s);
     line->stores += store;
     line->was_store = store;
-    if (!line->is_shared || line->stores < c->hot_stores) return (double)at;
-    line->free = fmax(line->free, (double)at) + turn / m->part;
-    return line->free - turn * (1 / m->part - 1);
+    if (!shares || line->stores < c->hot_stores) return (double)at;
+    return machine_served(&line->queue, (double)at, turn, 1 / m->part);
 }
 
 /* The same of all lines of an access, of which one line or a few are no trouble. */

@@ -484,6 +484,11 @@ static double clusters_of(const struct predictor_run *r) {
     return (double)r->n_clusters / r->stride / r->n_parts;
 }
 
+/* The share of the part's instructions that has been simulated, where no cluster has ended; 0: unknown. */
+static double executed_of(const struct predictor_run *r) {
+    return min_of(1, begun_of(r) / clusters_of(r));
+}
+
 /* The share of the part's clusters that has been simulated: those that ended, and of each other its time
  * so far over the mean duration. 0: unknown. */
 static double done_of(const struct predictor_run *r) {
@@ -502,7 +507,8 @@ static bool enough(void *user) {
     const struct predictor_run *r = user;
     const struct predictor_options *o = r->options;
     if (r->is_speed) return (o->stop && o->stop(o->user)) || work_of(&r->machine) > r->limit;
-    if (!r->is_probe && !r->part && o->progress) o->progress(o->progress_user, done_of(r));
+    if (!r->is_probe && !r->part && o->progress)
+        o->progress(o->progress_user, r->ended ? done_of(r) : executed_of(r));
     if (o->stop && o->stop(o->user)) return true;
     double work = work_of(&r->machine);
     return (r->ended && work > r->limit) || (r->last > 0 && work > r->last);
@@ -634,7 +640,7 @@ static void add(const struct predictor_run *r, struct prediction *result,
                 struct predictor_sums *out) {
     const struct machine *m = &r->machine;
     double done = m->stopped ? done_of(r) : 1, elapsed = (double)m->now / done;
-    double executed = r->ended || !m->stopped ? done : min_of(1, begun_of(r) / clusters_of(r));
+    double executed = r->ended || !m->stopped ? done : executed_of(r);
     out->done = min_of(out->done, done);
     if (elapsed > out->elapsed) out->elapsed = elapsed;
     out->work += work_of(m) / done;

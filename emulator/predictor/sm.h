@@ -203,11 +203,9 @@ enum { MACHINE_QUEUES = 1024 };
 
 /* A line of L2 that SMs store to. */
 struct machine_line {
-    uint64_t number;
-    double free;
+    struct machine_queue queue;
     double stores;
-    int sm; /* the first that stored to it */
-    bool is_shared, was_store;
+    bool was_store;
 };
 
 /* Counts of the SMs together. */
@@ -300,6 +298,10 @@ double machine_skip(struct machine *m, double most, double *by_inst);
 
 /* ---- Between the files of this folder --------------------------------------------------------- */
 
+/* Does another SM than its first want the queue, too? */
+bool machine_shares(const struct machine *m, struct machine_queue *queue, const struct sm *s);
+/* When the queue has served one more for `serves` cycles, as one of `others`: so many SMs of the chip do the same. */
+double machine_served(struct machine_queue *queue, double at, double serves, double others);
 static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 void machine_event(struct machine *m, uint64_t at, int kind, int barrier, void *who, void *data);
 void machine_reason(struct machine *m, struct sm_warp *w, int reason, uint64_t t);

@@ -3,7 +3,8 @@
  * Nsight Compute counts them on a GPU, build/run predicts them (as of patterns.cu).
  *
  *   runtime/attnlab-nvcc -O3 -std=c++17 -o classes chips/bench/launches/classes.cu
- *   ncu --csv --page raw --cache-control none --clock-control none --metrics sm__cycles_elapsed.max,sm__cycles_active.avg ./classes > classes.csv
+ *   ncu --csv --page raw --cache-control none --clock-control none --metrics \
+ *     sm__cycles_elapsed.max,sm__cycles_active.avg,dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors.sum ./classes > classes.csv
  *
  * The program prints a line for each launch, in order: its number and what it is. */
 #include "../check.cuh"
@@ -57,6 +58,18 @@ __global__ void __launch_bounds__(T *T) tile(const float *a, const float *b, flo
         if (how <= 1) __syncthreads();
     }
     c[i * n + j] = s;
+}
+
+template <int T> static void tiles(const float *a, const float *b, float *c) {
+    const int n = 1024;
+    const dim3 block(T, T), grid(n / T, n / T);
+    is("tile %d, all", T), tile<T, 0><<<grid, block>>>(a, b, c, n);
+    is("tile %d, no global loads", T), tile<T, 1><<<grid, block>>>(a, b, c, n);
+    is("tile %d, no barriers", T), tile<T, 2><<<grid, block>>>(a, b, c, n);
+    is("tile %d, columns", T), tile<T, 3><<<grid, block>>>(a, b, c, n);
+    is("tile %d, rows", T), tile<T, 4><<<grid, block>>>(a, b, c, n);
+    if (T == 16) is("tile %d, no barriers, a block", T), tile<T, 2><<<1, block>>>(a, b, c, n);
+    is("tile %d, rows, a block", T), tile<T, 4><<<1, block>>>(a, b, c, n);
 }
 
 /* n barriers. `how`: 0 nothing between them, 1 each thread stores a word, 2 half of them load, add and store, as a step of a tree. */
@@ -147,20 +160,8 @@ int main() {
         is("row_store, 264 blocks of 256, %d words", m), row_store<<<264, 256>>>(x, m);
     is("row_store, a block of 256, 401 words"), row_store<<<1, 256>>>(x, 401);
 
-    const dim3 t16(16, 16), t32(32, 32), g16(64, 64), g32(32, 32);
-    is("tile 16, all"), tile<16, 0><<<g16, t16>>>(x, y, z, 1024);
-    is("tile 16, no global loads"), tile<16, 1><<<g16, t16>>>(x, y, z, 1024);
-    is("tile 16, no barriers"), tile<16, 2><<<g16, t16>>>(x, y, z, 1024);
-    is("tile 16, columns"), tile<16, 3><<<g16, t16>>>(x, y, z, 1024);
-    is("tile 16, rows"), tile<16, 4><<<g16, t16>>>(x, y, z, 1024);
-    is("tile 16, no barriers, a block"), tile<16, 2><<<1, t16>>>(x, y, z, 1024);
-    is("tile 16, rows, a block"), tile<16, 4><<<1, t16>>>(x, y, z, 1024);
-    is("tile 32, all"), tile<32, 0><<<g32, t32>>>(x, y, z, 1024);
-    is("tile 32, no global loads"), tile<32, 1><<<g32, t32>>>(x, y, z, 1024);
-    is("tile 32, no barriers"), tile<32, 2><<<g32, t32>>>(x, y, z, 1024);
-    is("tile 32, columns"), tile<32, 3><<<g32, t32>>>(x, y, z, 1024);
-    is("tile 32, rows"), tile<32, 4><<<g32, t32>>>(x, y, z, 1024);
-    is("tile 32, rows, a block"), tile<32, 4><<<1, t32>>>(x, y, z, 1024);
+    tiles<16>(x, y, z);
+    tiles<32>(x, y, z);
 
     for (int threads : {32, 128, 256, 1024})
         for (int blocks : {1, 132 * 2048 / threads}) {
