@@ -19,6 +19,8 @@ struct emu_report_entry {
     enum emu_report_kind kind;
     const struct emu_kernel *kernel;
     uint32_t pc, other_pc;
+    uint64_t block; /* which reported it, counted along the grid */
+    uint64_t turn;  /* of this report among all of the launch: orders those of one block */
     char *text;
 };
 
@@ -140,14 +142,24 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
         goto done;
     }
     while (n < r->n && !same(&r->entry[n], kind, k, i->pc, other_pc)) n++;
-    if (n < r->n || n == MAX_REPORTS) goto done;
-    if (n == r->capacity) {
-        int capacity = r->capacity ? 2 * r->capacity : 8;
-        r->entry = heap_grown(r->entry, (size_t)capacity * sizeof *r->entry);
-        r->capacity = capacity;
+    if (n == MAX_REPORTS) goto done;
+    const uint32_t *grid = b->launch->grid;
+    const uint64_t block = ((uint64_t)b->id[2] * grid[1] + b->id[1]) * grid[0] + b->id[0];
+    struct emu_report_entry *e;
+    if (n < r->n) { /* the first block keeps it, whichever host thread was faster */
+        e = &r->entry[n];
+        if (n < r->n_settled || e->block <= block) goto done;
+        free(e->text);
+    } else {
+        if (n == r->capacity) {
+            int capacity = r->capacity ? 2 * r->capacity : 8;
+            r->entry = heap_grown(r->entry, (size_t)capacity * sizeof *r->entry);
+            r->capacity = capacity;
+        }
+        e = &r->entry[n];
+        r->n++;
     }
-    struct emu_report_entry *e = &r->entry[n];
-    *e = (struct emu_report_entry){kind, k, i->pc, other_pc, NULL};
+    *e = (struct emu_report_entry){kind, k, i->pc, other_pc, block, r->n_turns++, NULL};
     size_t bytes;
     FILE *out = open_memstream(&e->text, &bytes);
     if (!out) heap_exhausted();
@@ -163,16 +175,28 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     if (other) print_place(out, k, other_pc);
     if (ferror(out) | fclose(out) || !e->text) heap_exhausted(); /* a report must not be lost */
     plain_text(e->text);
-    r->n++;
 done:
     pthread_mutex_unlock(&r->lock);
+}
+
+static int by_block(const void *a, const void *b) {
+    const struct emu_report_entry *x = a, *y = b;
+    if (x->block != y->block) return x->block < y->block ? -1 : 1;
+    return x->turn < y->turn ? -1 : 1;
+}
+
+void emu_reports_settle(struct emu_reports *r) {
+    if (r->n > r->n_settled)
+        qsort(r->entry + r->n_settled, (size_t)(r->n - r->n_settled), sizeof *r->entry, by_block);
+    r->n_settled = r->n;
 }
 
 void emu_reports_clear(struct emu_reports *r) {
     for (int n = 0; n < r->n; n++) free(r->entry[n].text);
     free(r->entry);
     r->entry = NULL;
-    r->n = r->capacity = r->n_trusted = 0;
+    r->n = r->n_settled = r->capacity = r->n_trusted = 0;
+    r->n_turns = 0;
 }
 
 const char *emu_reports_text(const struct emu_reports *r, int i) {

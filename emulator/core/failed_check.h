@@ -26,10 +26,14 @@ struct emu_report_entry;
 struct emu_reports {
     pthread_mutex_t lock;
     int n, capacity;
+    int n_settled;    /* of earlier launches: the first ones */
+    uint64_t n_turns; /* reports that were written */
     struct emu_report_entry *entry;
     int n_trusted; /* races that were not reported (trust.h) */
 };
 void emu_reports_clear(struct emu_reports *r);
+/* A launch has ended: its reports in the order of the grid's blocks, so that each run says the same. */
+void emu_reports_settle(struct emu_reports *r);
 /* The text of the i-th (several lines), or NULL. */
 const char *emu_reports_text(const struct emu_reports *r, int i);
 enum emu_report_kind emu_reports_kind(const struct emu_reports *r, int i);

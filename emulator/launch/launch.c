@@ -182,6 +182,7 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     else
         run_all(&work, counts_of(r, k)->count);
     emu_trace_close(&trace);
+    emu_reports_settle(&r->reports);
     if (work.limits.end == EMU_INTERRUPTED) {
         why = reason("%s: interrupted", k->name);
         goto done;

@@ -830,6 +830,38 @@ static void test_long_blocks(void **state) {
     t.options.schedule = EMU_ROUND_ROBIN;
 }
 
+/* Which host thread is faster does not show: each place is reported by the first block, and the
+ * reports of the first block come first. */
+static void test_order(void **state) {
+    (void)state;
+    t.options.n_threads = 4;
+    for (int turn = 0; turn < 50; turn++) {
+        assert_fine(emu_test_run(
+            &t,
+            emu_test_kernel(
+                1, ".shared .align 16 .b8 tile[4096];",
+                "mov.u32 %r5, tile; mov.u32 %r9, %ctaid.x; mov.u32 %r10, 0;\n"
+                "setp.eq.u32 %p2, %r9, 0; @!%p2 bra begin;\n"
+                "slow: add.u32 %r10, %r10, 1; setp.lt.u32 %p3, %r10, 2000; @%p3 bra slow;\n"
+                "begin:\n"
+                "shl.b32 %r6, %r0, 2; add.s32 %r6, %r6, %r5;\n"
+                "xor.b32 %r7, %r6, 128;\n"
+                "setp.gt.u32 %p1, %r9, 2;\n"
+                "@%p1 ld.shared.u32 %r8, [%r7];\n"
+                "st.shared.u32 [%r6], %r0;\n"
+                "@%p2 ld.shared.u32 %r8, [%r7];\n"),
+            "test", 64, 64, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
+        const int n = emu_result_reports(t.result);
+        assert_true(n > 1);
+        assert_non_null(strstr(emu_result_report(t.result, 0), "block (0,0,0)"));
+        for (int r = 0; r < n; r++)
+            assert_true(!!strstr(emu_result_report(t.result, r), "block (0,0,0)") ||
+                        strstr(emu_result_report(t.result, r), "block (3,0,0)"));
+        assert_non_null(strstr(emu_result_report(t.result, n - 1), "block (3,0,0)"));
+    }
+    t.options.n_threads = 1;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_printf),
                                        cmocka_unit_test(test_reductions),
@@ -857,7 +889,8 @@ int main(void) {
                                        cmocka_unit_test(test_widths),
                                        cmocka_unit_test(test_defined_later),
                                        cmocka_unit_test(test_same_value),
-                                       cmocka_unit_test(test_refused_kernel)};
+                                       cmocka_unit_test(test_refused_kernel),
+                                       cmocka_unit_test(test_order)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);
