@@ -38,6 +38,20 @@ printf '%s\n' "1 cases" "programs: 1 first launches of programs by others, mean 
     "cycles of programs: 8 in 10 of 1 first launches of programs by others were within 10.0 %" > "$dir/wanted"
 check "the sums take the place of an earlier freeze's" bash -c "
     python3 $foreign compare '$dir/predicted.jsonl' '$dir/measured.csv' --out '$dir/chip.txt' > /dev/null && diff '$dir/wanted' '$dir/chip.txt'"
+# a program that hangs: ncu is killed after its time, and what it has started, too
+mkdir -p "$dir/hangs/bin" "$dir/path"
+printf '#!/bin/sh\nsleep 1000 & echo $! >> "%s/started"; wait\n' "$dir" > "$dir/path/ncu"
+cp "$dir/path/ncu" "$dir/hangs/bin/one"
+chmod +x "$dir/path/ncu" "$dir/hangs/bin/one"
+hangs() {
+    PATH=$dir/path:$PATH timeout 60 python3 -c 'import sys
+sys.path.insert(0, "emulator/predictor/validate")
+import foreign
+foreign.SECONDS["measure"] = 0.5
+foreign.measure(*sys.argv[1:])' "$dir/hangs" "$dir/hangs.csv" > "$dir/said" && grep -qx 'one: nothing was counted' "$dir/said" &&
+        sleep 0.2 && ! grep -qs '^State:.[SR]' /proc/"$(cat "$dir/started")"/status
+}
+check "a program that hangs is killed, whatever it has started" hangs
 status "a wrong command" 2 python3 $foreign improve "$dir"
 
 if ! command -v "${NVCC:-nvcc}" > /dev/null; then

@@ -27,6 +27,7 @@ import json
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -244,11 +245,13 @@ def measure_one(work, program, arguments=()):
     command = ["ncu", "--csv", "--page", "raw", "--launch-count", str(LAUNCHES), "--kill", "yes", "--cache-control", "none",
                "--clock-control", "none", "--metrics", ",".join(METRICS.values()),
                os.path.join(os.path.abspath(work), "bin", program), *arguments]
+    ncu = subprocess.Popen(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True)
     try:
-        said = subprocess.run(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=SECONDS["measure"]).stdout
-    except subprocess.TimeoutExpired as e:
-        said = (e.stdout or b"").decode(errors="replace")
+        said = ncu.communicate(timeout=SECONDS["measure"])[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(ncu.pid, signal.SIGKILL)  # with the program: a kernel that hangs would keep the GPU from those that follow
+        said = ncu.communicate()[0]
     lines = said.splitlines()
     first = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     rows = []
