@@ -101,6 +101,7 @@ freeze-tiles: $(STAGES)
 
 ##model-4 freeze-predict: Predict the cases of the next freeze.
 ##  make freeze-predict
+##  make freeze-predict CHIP=h100
 ##
 ##  Takes 20 minutes and goes on where it was interrupted. Commit the predictions before anyone measures.
 ##
@@ -110,10 +111,12 @@ freeze-predict: freeze-tiles examples $(BUILD)/stage-5 $(foreach n,1 2 3 4 6,$(B
 
 ##model-5 freeze-measure: Measure the cases of the next freeze on this GPU.
 ##  make freeze-measure
+##  make freeze-measure CHIP=h100
 ##
 ##  Takes some minutes and writes results/h200-N.jsonl.gz.
 freeze-measure: freeze-tiles
 	@mkdir -p results; $(BUILD)/alone emulator/predictor/validate/freeze.sh measure $(FREEZE)
+CHIP_VERBS += freeze-predict freeze-measure
 
 ##tests-8 drift: Accept predictions that a change was meant to move.
 ##  make drift

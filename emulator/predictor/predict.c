@@ -733,8 +733,7 @@ static void close_part(struct prediction_job *p, struct predictor_run *r) {
 /* ---- The chip's tail (tail.h) ------------------------------------------------------------------ */
 
 /* Instructions a cycle of one cluster, the last k of the launch alone on a place; 0: a fault. */
-static double speed_beside(struct prediction_job *p, int k) {
-    const double limit = 2e6;
+static double speed_beside(struct prediction_job *p, int k, double limit) {
     struct predictor_run *r = open_part(p, 1, 0, 1, limit, false);
     double speed = 0;
     r->resident = k;
@@ -747,13 +746,17 @@ static double speed_beside(struct prediction_job *p, int k) {
     return speed;
 }
 
-/* Simulated for 1, 2, 4 ... clusters and for a full place, interpolated between them. */
+/* Simulated for 1, 2, 4 ... clusters and for as many as a place ever has, interpolated between them. They may take half of
+ * what is left of the limit of work. */
 static void find_speeds(struct prediction_job *p) {
-    int full = p->resident;
-    double whole = speed_beside(p, full);
+    const uint64_t each = (p->n + p->busy - 1) / p->busy;
+    const int full = each < (uint64_t)p->resident ? (int)each : p->resident;
+    const double most = 2e6, left = left_of(p);
+    const double limit = left > 0 ? min_of(most, left / 2 / (2 + log2(full))) : most;
+    double whole = speed_beside(p, full, limit);
     if (whole <= 0) return;
     for (int k = 1, last = 1; k < full; last = k, k *= 2) {
-        double speed = speed_beside(p, k) / whole;
+        double speed = speed_beside(p, k, limit) / whole;
         p->speed[k] = speed > 1 ? speed : 1;
         for (int i = last + 1; i < k; i++)
             p->speed[i] = p->speed[last] + (p->speed[k] - p->speed[last]) * (i - last) / (k - last);

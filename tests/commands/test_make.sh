@@ -93,6 +93,8 @@ declare -A on=([steps]=6 [sweep]=5)
 for verb in "source" "banks LINE=99" whatif timeline "compare PROBLEM=" sweep steps "against BASE=h200"; do
     check "CHIP reaches ${verb%% *}" says 'CHIP:+"--chip=$CHIP"' -n stage-${on[$verb]:-4} $verb CHIP=h100
 done
+check "a freeze of another chip is predicted" make BUILD="$build" -n freeze-predict CHIP=h100
+check "and measured" make BUILD="$build" -n freeze-measure CHIP=h100
 check "CHIP is the chip" says "NVIDIA L4\|l4" stage-1 run CHIP=l4 DEVICE=emu ARGS="--seqlen 64 --heads 1 --no-time --counters none"
 for verb in "lab-1 check" handout report; do
     check "no .venv: $verb" refuses 0 "needs /none/python, which is missing: run make setup" $verb PYTHON=/none/python RECORDED=h200

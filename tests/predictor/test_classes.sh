@@ -36,7 +36,10 @@ int main(int argc, char **argv) {
     for (char **p : {&a, &b, &c}) check(cudaMalloc(p, n * n * 8));
     float *x = (float *)a, *z = (float *)c;
     if (argc > 1) {
-        two_loops<<<4, 1024>>>(x, z, 1024);
+        if (argc > 2)
+            two_loops<<<256, 32>>>(x, z, 1024); /* one or two on an SM, which would have room for 32 */
+        else
+            two_loops<<<4, 1024>>>(x, z, 1024);
         check(cudaDeviceSynchronize());
         return 0;
     }
@@ -91,4 +94,8 @@ check "and warps beside each other" near "$(a_sum 10)" "$(measured 4)" 0.05
 emulated "$dir/whole.jsonl" --predict-only 1 "$dir/some" two_loops
 emulated "$dir/cut.jsonl" --predict-only 1 --predict-budget 1 "$dir/some" two_loops
 check "a launch that is cut off goes on as fast as its instructions did" near "$(cycles "$dir/cut.jsonl" 0)" "$(cycles "$dir/whole.jsonl" 0)" 0.1
+rm "$dir/whole.jsonl" "$dir/cut.jsonl"
+emulated "$dir/whole.jsonl" --predict-only 1 "$dir/some" two_loops wave
+emulated "$dir/cut.jsonl" --predict-only 1 --predict-budget 0.8 "$dir/some" two_loops wave
+check "blocks that never meet on an SM take no budget" near "$(cycles "$dir/cut.jsonl" 0)" "$(cycles "$dir/whole.jsonl" 0)" 0.1
 tap_done
