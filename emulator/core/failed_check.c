@@ -94,8 +94,11 @@ static void print_place(FILE *out, const struct emu_kernel *k, uint32_t pc) {
         if (!emu_in_kernel(o, f)) continue;
         if (printed++)
             fprintf(out, ", called from line %d", o->frame[f].line);
-        else
+        else if (o->frame[f].line)
             fprintf(out, "\n    %s:%d", short_path(o->frame[f].file), o->frame[f].line);
+        else /* one instruction for several lines */
+            fprintf(out, "\n    %s, a line that the compiler does not name",
+                    short_path(o->frame[f].file));
     }
     if (!printed)
         fprintf(out, "\n    PTX line %d", o->ptx_line);

@@ -238,6 +238,8 @@ static void test_pages(void **state) {
 
 static void test_bounds(void **state) {
     (void)state;
+    expect("a line that the compiler does not name", 32,
+           "\n.loc 1 0 0\nadd.s64 %rd5, %rd0, 4096; ld.global.u32 %r8, [%rd5];");
     expect("out of bounds", 32, "ld.global.u32 %r8, [%rd51+1024];");
     expect("out of bounds", 32, "st.global.u32 [%rd51+-4], %r0;");
     expect("out of bounds", 32, "mov.u64 %rd5, 0; ld.global.u32 %r8, [%rd5];");
