@@ -243,6 +243,13 @@ const char *compiled_lacks(const struct kernel *k) {
     return k->compiled ? k->compiled->uncounted : NULL;
 }
 
+void compiled_failed(struct kernel *k) {
+    struct compiled *m = k->compiled;
+    if (!m || !m->uncounted) return;
+    free(m->uncounted);
+    m->uncounted = heap_text(SESSION_FAILED);
+}
+
 const char *compiled_values(const struct kernel *k, struct counters *out) {
     if (!k->compiled) return "no counts of SASS: nothing was launched";
     if (k->compiled->uncounted) return reason("no counts of SASS: %s", k->compiled->uncounted);

@@ -17,5 +17,7 @@ bool compiled_count(struct session *s, struct kernel *k, const struct emu_grid *
                     struct session_sums *out);
 /* Why the first launch that was not counted was not; NULL: all were, or none came. */
 const char *compiled_lacks(const struct kernel *k);
+/* The launch that was not counted has failed a check: that is the reason which is told. */
+void compiled_failed(struct kernel *k);
 /* Appends the counts of all launches (sass_counted). NULL, or why they are not of all. */
 const char *compiled_values(const struct kernel *k, struct counters *out);

@@ -332,6 +332,13 @@ const char *predictions_missing(const struct kernel *k) {
     return k->predictions ? k->predictions->why : NULL;
 }
 
+void predictions_failed(struct kernel *k) {
+    struct kernel_predictions *c = k->predictions;
+    if (!c || !c->why) return;
+    free(c->why);
+    c->why = heap_text(SESSION_FAILED);
+}
+
 /* ---- As counters ----------------------------------------------------------------------------- */
 
 const char *predictions_values(const struct kernel *k, int number, struct counters *out) {

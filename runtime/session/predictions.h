@@ -44,6 +44,8 @@ int predictions_launches(const struct kernel *k, int number);
 double predictions_instructions(const struct kernel *k, int number);
 /* Why some launches, or all, were not predicted; NULL: all were. */
 const char *predictions_missing(const struct kernel *k);
+/* The launch that was not predicted has failed a check: that is the reason which is told. */
+void predictions_failed(struct kernel *k);
 
 /* Values of predictor_values(), of one number or (-1) of all launches that were predicted. NULL, or why
  * there are none. */

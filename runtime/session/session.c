@@ -627,6 +627,7 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
                              uint64_t key) {
     struct emu_result *result = row < 0 ? k->unchosen : k->result;
     enum fault fault = FAULT_NONE;
+    const bool had_count = !compiled_lacks(k), had_prediction = !predictions_missing(k);
     int n_before = emu_result_reports(result), predicted = row < 0 ? 0 : predictions_make(s, k, g);
     struct session_sums sass;
     const bool of_ptx = row < 0 || !compiled_count(s, k, g, &sass);
@@ -676,6 +677,10 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
         if (emu_result_report_kind(result, r) == EMU_TRAP &&
             strstr(emu_result_report(result, r), "assertion"))
             fault = FAULT_ASSERT;
+    }
+    if (fault == FAULT_ADDRESS || fault == FAULT_ALIGNMENT || fault == FAULT_LAUNCH) {
+        if (had_count) compiled_failed(k);
+        if (had_prediction) predictions_failed(k);
     }
     if (stopped) { /* the thread that ends the program takes over */
         session_unlock();

@@ -66,6 +66,9 @@ struct kernel {
 /* Groups of a record, if none are named. */
 #define SESSION_GROUPS "TENSOR,SHARED,OCCUPANCY,MEMORY,MIX,CYCLES,STALL"
 
+/* Why a launch with a bad address has neither counts of SASS nor a prediction: its report has said more. */
+#define SESSION_FAILED "the launch failed a check of the emulator"
+
 /* What became of a launch, as CUDA's codes see it. */
 enum fault {
     FAULT_NONE,

@@ -334,6 +334,9 @@ check "out of bounds: the runtime's own code, and a report" says 'synchronize: c
 check "with the line" grep -q "run_program.cu:$(grep -n 'void store' tests/runtime/run_program.cu | cut -d: -f1) " "$tap_dir/said"
 check "the launch itself had none" grep -q 'launch: cudaSuccess' "$tap_dir/said"
 check "nothing works after it" grep -q 'malloc: cudaErrorIllegalAddress' "$tap_dir/said"
+check "the address is told once; there is no prediction, for that reason" says '^not predicted: store: the launch failed a check of the emulator$' 1 emulated "$program" bounds
+check "nor counts of machine code" grep -qx 'counted on PTX: store: the launch failed a check of the emulator' "$tap_dir/said"
+check "nothing of the predictor's own words" bash -c "! grep -q 'LDG\|STG' '$tap_dir/said'"
 check "misaligned" says 'synchronize: cudaErrorMisalignedAddress' 1 emulated --quiet "$program" misaligned
 check "trap" says 'synchronize: cudaErrorLaunchFailure' 1 emulated --quiet "$program" trap
 check "a race is a report; the program goes on" says 'synchronize: cudaSuccess' 1 emulated --quiet "$program" race
