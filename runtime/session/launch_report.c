@@ -168,6 +168,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 void launch_report_stalls(const struct counters *c, char *out, size_t bytes) {
+    enum { MOST = 3 };
     struct counter stall[32];
     double sum = 0;
     int n = 0;
@@ -177,7 +178,7 @@ void launch_report_stalls(const struct counters *c, char *out, size_t bytes) {
             strcmp(c->counter[i].name, "stall_selected"))
             sum += (stall[n++] = c->counter[i]).value;
     qsort(stall, (size_t)n, sizeof *stall, by_value);
-    for (int i = 0; i < n && stall[i].value > sum / 100; i++) {
+    for (int i = 0; i < n && i < MOST && stall[i].value > sum / 100; i++) {
         size_t at = strlen(out);
         snprintf(out + at, bytes - at, "%s%s %.2f", i ? ", " : "", stall[i].name + 6,
                  stall[i].value);

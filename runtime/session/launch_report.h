@@ -34,7 +34,7 @@ void launch_report_csv_value(struct table *t, const char *const place[5], const 
                              const char *name, double value, const char *unit, const char *source,
                              const char *why);
 
-/* "long_scoreboard 7.41, barrier 0.52": the largest first, without those of at most a hundredth of the sum. */
+/* "long_scoreboard 7.41, barrier 0.52": the three largest, without those of at most a hundredth of the sum. */
 void launch_report_stalls(const struct counters *c, char *out, size_t bytes);
 
 /* Launch n of the kernel, from 0. A prediction stands at its first launch; others name that launch. */

@@ -128,16 +128,9 @@ static void print_missing(const struct session *s, FILE *f) {
 }
 
 static void print_predictions(const struct session *s) {
-    static const char *const heading[] = {"kernel",
-                                          "launch",
-                                          "grid",
-                                          "block",
-                                          "cycles_elapsed",
-                                          "duration_us",
-                                          "tensor_active_pct",
-                                          "issue_active_pct",
-                                          "occupancy_achieved_pct",
-                                          "stall_NAME (warps/issue)"};
+    static const char *const heading[] = {
+        "kernel", "launch",   "grid",    "block",       "cycles",
+        "us",     "tensor %", "issue %", "occupancy %", "largest stalls, warps an issue"};
     struct table t;
     int rows = 0;
     table_open(&t, 10, heading);

@@ -403,15 +403,16 @@ static void predictions(void **state) {
     begin();
     SILENT(0, "predicted (");
     world.us[0] = 2, world.us[1] = 3, world.numbers = 1, kernel[0].n_launches = 2;
-    SAYS(0, "\n\npredicted (model) at 1000 MHz; h200: 3 cases\n"
-            "kernel  launch        grid  block  cycles_elapsed  duration_us  tensor_active_pct  "
-            "issue_active_pct  occupancy_achieved_pct  stall_NAME (warps/issue)\n"
-            "a       1, 1 like it  2     64     2000            2            11                 "
-            "22                33                      barrier 0.50\n"
-            "b       1             2     64     3000            3            11                 "
-            "22                33                      barrier 0.50\n");
+    SAYS(0,
+         "\n\npredicted (model) at 1000 MHz; h200: 3 cases\n"
+         "kernel  launch        grid  block  cycles  us  tensor %  issue %  occupancy %  largest "
+         "stalls, warps an issue\n"
+         "a       1, 1 like it  2     64     2000    2   11        22       33           barrier "
+         "0.50\n"
+         "b       1             2     64     3000    3   11        22       33           barrier "
+         "0.50\n");
     world.no_duration = true;
-    SAYS(0, "\nb       1             2     64     3000            0            11 ");
+    SAYS(0, "\nb       1             2     64     3000    0   11 ");
     world.no_duration = false;
     world.numbers = 10, launch[0][0].predicted = 1, launch[0][1].predicted = 0;
     SAYS(0, "\na       2       2     64     2000");
