@@ -81,7 +81,7 @@ static const struct {
     [SM_CLOCK] = {"sm-clock", "MHZ", "SM clock of predicted times (the chip's boost clock)"},
     [CACHE] = {"cache", "HOW", "what L2 holds when a predicted launch begins: as-run (default: warm, but nothing of its data behind\na memset as large as L2), warm (what the same launch has left there) or cold"},
     [PREDICT_BUDGET] = {"predict-budget", "S", "most work of predictions, in seconds of a core: of a program (20), of one kernel's launch (60)"},
-    [PREDICT_ONLY] = {"predict-only", "N", "predict the first N launches, with --predict-budget for each, and end the program; a launch of more\ninstructions than --max-instructions (50 million) does not run"},
+    [PREDICT_ONLY] = {"predict-only", "N", "predict the first N launches, with --predict-budget for each, and end the program; a launch of more\ninstructions than --max-instructions (200 million) does not run"},
     [NO_PREDICT] = {"no-predict", NULL, "predict no cycles"},
     [KERNEL] = {"kernel", "NAME", "run this kernel of FILE.cu or FILE.ptx, without host code:"},
     [GRID] = {"grid", "XxYxZ", "its blocks (1)"},

@@ -9,7 +9,7 @@
 
 enum { SETTINGS_MAX_ARGS = 64 };
 /* --predict-only: a launch of more warp instructions does not run, if --max-instructions does not say. */
-enum { SETTINGS_PREDICT_ONLY_RUN = 50000000 };
+enum { SETTINGS_PREDICT_ONLY_RUN = 200000000 };
 enum settings_cache { SETTINGS_AS_RUN, SETTINGS_WARM, SETTINGS_COLD };
 
 struct settings {
