@@ -130,7 +130,7 @@ static void print_missing(const struct session *s, FILE *f) {
 static void print_predictions(const struct session *s) {
     static const char *const heading[] = {
         "kernel", "launch",   "grid",    "block",       "cycles",
-        "us",     "tensor %", "issue %", "occupancy %", "largest stalls, warps an issue"};
+        "us",     "tensor %", "issue %", "occupancy %", "largest stalls (warps per issue)"};
     struct table t;
     int rows = 0;
     table_open(&t, 10, heading);

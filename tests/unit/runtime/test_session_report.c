@@ -406,7 +406,7 @@ static void predictions(void **state) {
     SAYS(0,
          "\n\npredicted (model) at 1000 MHz; h200: 3 cases\n"
          "kernel  launch        grid  block  cycles  us  tensor %  issue %  occupancy %  largest "
-         "stalls, warps an issue\n"
+         "stalls (warps per issue)\n"
          "a       1, 1 like it  2     64     2000    2   11        22       33           barrier "
          "0.50\n"
          "b       1             2     64     3000    3   11        22       33           barrier "
