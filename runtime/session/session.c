@@ -140,6 +140,8 @@ static void on_signal(int signal) {
     errno = kept;
 }
 
+static atomic_bool abort_told; /* the report of a program that aborts is complete */
+
 static void *end_by_signal(void *unused) {
     unsigned char signal;
     while (read(wake[0], &signal, 1) != 1) {
@@ -153,14 +155,24 @@ static void *end_by_signal(void *unused) {
         session_report(session, 128 + signal);
         fflush(NULL);
     }
-    _exit(128 + signal);
+    if (signal != SIGABRT) _exit(128 + signal);
+    abort_told = true;
     return unused;
 }
 
-/* The program calls abort(), as a failed assertion does: its launches are reported, then it ends as usual. */
+/* The program calls abort(), as a failed assertion does, or the C library does, which has found the heap damaged and keeps it
+ * locked: the other thread, which has a heap of its own, reports the launches. Then the program ends as usual. */
 static void on_abort(int signal) {
-    if (getpid() != owner || pthread_mutex_trylock(&lock)) return;
-    session_finish(128 + signal);
+    enum { WAIT_S = 10, EACH_MS = 10 };
+    const struct timespec each = {.tv_nsec = EACH_MS * 1000000};
+    static const char untold[] =
+        "run: the program has damaged its heap; its launches cannot be told\n";
+    const unsigned char byte = (unsigned char)signal;
+    if (getpid() != owner || in_its_thread) return;
+    busy = true; /* this thread may have the lock, and does not give it back */
+    if (write(wake[1], &byte, 1) != 1) return;
+    for (int i = 0; i < WAIT_S * 1000 / EACH_MS && !abort_told; i++) nanosleep(&each, NULL);
+    if (!abort_told && write(STDERR_FILENO, untold, sizeof untold - 1) < 0) return;
 }
 
 /* SIGINT, SIGTERM and SIGABRT, unless the program has handlers of its own. */
@@ -170,10 +182,10 @@ static void catch_signals(void) {
     struct sigaction aborts = {.sa_handler = on_abort, .sa_flags = (int)SA_RESETHAND};
     struct sigaction found;
     pthread_t thread;
-    if (!sigaction(SIGABRT, NULL, &found) && found.sa_handler == SIG_DFL)
-        sigaction(SIGABRT, &aborts, NULL);
     if (pipe(wake) || pthread_create(&thread, NULL, end_by_signal, NULL)) return;
     pthread_detach(thread);
+    if (!sigaction(SIGABRT, NULL, &found) && found.sa_handler == SIG_DFL)
+        sigaction(SIGABRT, &aborts, NULL);
     for (int i = 0; i < 2; i++) {
         struct sigaction before;
         if (!sigaction(signals[i], NULL, &before) && before.sa_handler == SIG_DFL)

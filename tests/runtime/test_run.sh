@@ -106,6 +106,23 @@ check "the only block is longer than the budget: what is left of it is executed 
 short, whole = (json.load(open(f))["kernels"][0]["launches"][1]["predicted"] for f in sys.argv[1:])
 assert whole["cycles_elapsed"] > 1e6 and abs(short["cycles_elapsed"] / whole["cycles_elapsed"] - 1) < 0.01, (short, whole)
 assert "extrapolated" in short["validated"] and "extrapolated" not in whole["validated"], (short, whole)' "$dir/long.jsonl" "$dir/whole.jsonl"
+cat > "$dir/twice.cu" << 'EOF'
+#include <cstdio>
+#include <cstdlib>
+__global__ void add(float *x) { x[threadIdx.x] += 1; }
+int main() {
+    float *x;
+    cudaMalloc(&x, 128), cudaMemset(x, 0, 128);
+    add<<<1, 32>>>(x);
+    char *p = (char *)malloc(5000), *q = (char *)malloc(5000);
+    printf("%d\n", p == q);
+    free(p);
+    free(p); /* the C library aborts, and keeps its heap locked */
+}
+EOF
+check "a program that frees memory twice" compile "$dir/twice" "$dir/twice.cu" -w
+check "its launches are told, and it ends as it does without" says '^add +1 +1 +32 ' 134 timeout 30 "$run" --device emu --json "$dir/twice.jsonl" "$dir/twice"
+check "there is a record" grep -q '"name": *"add"' "$dir/twice.jsonl"
 cat > "$dir/gives_up.cu" << 'EOF'
 #include <cstdlib>
 __global__ void add(float *x) { x[threadIdx.x] += 1; }
