@@ -148,20 +148,16 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     if (n == MAX_REPORTS) goto done;
     const uint32_t *grid = b->launch->grid;
     const uint64_t block = ((uint64_t)b->id[2] * grid[1] + b->id[1]) * grid[0] + b->id[0];
-    struct emu_report_entry *e;
-    if (n < r->n) { /* the first block keeps it, whichever host thread was faster */
-        e = &r->entry[n];
-        if (n < r->n_settled || e->block <= block) goto done;
-        free(e->text);
-    } else {
-        if (n == r->capacity) {
-            int capacity = r->capacity ? 2 * r->capacity : 8;
-            r->entry = heap_grown(r->entry, (size_t)capacity * sizeof *r->entry);
-            r->capacity = capacity;
-        }
-        e = &r->entry[n];
-        r->n++;
+    const bool is_new = n == r->n;
+    if (!is_new) { /* the first block keeps it, whichever host thread was faster */
+        if (n < r->n_settled || r->entry[n].block <= block) goto done;
+        free(r->entry[n].text);
+    } else if (n == r->capacity) {
+        int capacity = r->capacity ? 2 * r->capacity : 8;
+        r->entry = heap_grown(r->entry, (size_t)capacity * sizeof *r->entry);
+        r->capacity = capacity;
     }
+    struct emu_report_entry *e = &r->entry[n];
     *e = (struct emu_report_entry){kind, k, i->pc, other_pc, block, r->n_turns++, NULL};
     size_t bytes;
     FILE *out = open_memstream(&e->text, &bytes);
@@ -178,6 +174,7 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     if (other) print_place(out, k, other_pc);
     if (ferror(out) | fclose(out) || !e->text) heap_exhausted(); /* a report must not be lost */
     plain_text(e->text);
+    r->n += is_new;
 done:
     pthread_mutex_unlock(&r->lock);
 }
