@@ -29,24 +29,30 @@ enum sass_go sass_unknown(struct sass_warp *w, const struct sass_exec *x, uint32
     return SASS_GO_FAULT;
 }
 
-/* Groups that wait at one place merge when all their lanes are there, and run on behind it. */
+/* The lanes that a waiting group waits for. */
+static uint32_t awaited(const struct sass_warp *w, const struct sass_group *g) {
+    return g->blocked == SASS_AT_BSYNC ? w->converge[g->need][__builtin_ctz(g->mask)] : g->need;
+}
+
+/* Both wait at one place for the same lanes. Those that left a loop in different turns wait at one place for others. */
+static bool waits_with(const struct sass_warp *w, const struct sass_group *g,
+                       const struct sass_group *other) {
+    return other->blocked == g->blocked && other->pc == g->pc && awaited(w, other) == awaited(w, g);
+}
+
+/* Groups that wait for each other merge when all their lanes are there, and run on behind the place. */
 static void meet(struct sass_warp *w) {
     for (int a = 0; a < w->n_others; a++) {
-        struct sass_group *g = &w->other[a];
-        uint32_t here = g->mask;
-        if (!g->blocked) continue;
+        const struct sass_group g = w->other[a];
+        uint32_t here = 0;
+        if (!g.blocked) continue;
         for (int b = 0; b < w->n_others; b++)
-            if (b != a && w->other[b].blocked == g->blocked && w->other[b].pc == g->pc)
-                here |= w->other[b].mask;
-        uint32_t need =
-            g->blocked == SASS_AT_BSYNC ? w->converge[g->need][__builtin_ctz(g->mask)] : g->need;
-        if (need & w->live & ~here) continue;
-        uint32_t pc = g->pc;
-        uint8_t kind = g->blocked;
+            if (waits_with(w, &g, &w->other[b])) here |= w->other[b].mask;
+        if (awaited(w, &g) & w->live & ~here) continue;
         int n = 0;
         for (int b = 0; b < w->n_others; b++)
-            if (w->other[b].blocked != kind || w->other[b].pc != pc) w->other[n++] = w->other[b];
-        w->other[n++] = (struct sass_group){.pc = pc + 1, .mask = here};
+            if (!waits_with(w, &g, &w->other[b])) w->other[n++] = w->other[b];
+        w->other[n++] = (struct sass_group){.pc = g.pc + 1, .mask = here};
         w->n_others = n;
         a = -1;
     }

@@ -297,3 +297,26 @@ KERNEL(indicators) {
     __syncthreads();
     out[256 + t] = s[threadIdx.x];
 }
+/* Lanes leave loops at different turns, and come to the next BSSY in several groups: each group meets for itself. */
+__device__ bool passes(unsigned n, unsigned a) { /* Miller and Rabin's test of an odd n */
+    unsigned d = n - 1, s = 0;
+    for (; !(d & 1); d >>= 1) s++;
+    unsigned long long x = 1, b = a % n;
+    for (; d; d >>= 1) {
+        if (d & 1) x = x * b % n;
+        b = b * b % n;
+    }
+    if (x == 1 || x == n - 1) return true;
+    for (unsigned r = 1; r < s; r++) {
+        x = x * x % n;
+        if (x == 1) return false;
+        if (x == n - 1) return true;
+    }
+    return false;
+}
+KERNEL(groups) {
+    T;
+    unsigned n =
+        1000006657u + 2 * t + (in[0] & 0); /* what is known of n here, the compiler does not know */
+    out[t] = passes(n, 2) && passes(n, 7) && passes(n, 61);
+}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Instructions that attention does not use: each kernel of opcodes.cu gives the same as machine code and as PTX, and has a
 # prediction.
-# Thorough: it compiles and runs 18 kernels twice, and make test leaves it out.
+# Thorough: it compiles and runs every kernel twice, and make test leaves it out.
 . tests/tap.sh
 nvcc=${NVCC:-nvcc} source=tests/predictor/opcodes.cu
 if ! command -v "$nvcc" > /dev/null; then
