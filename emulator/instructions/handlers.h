@@ -5,7 +5,8 @@
 #include "emulator/core/instruction.h"
 
 /* integer.c */
-emu_handler emu_bfe, emu_bfi, emu_bmsk, emu_lop3, emu_bits, emu_dp4a, emu_dp2a;
+emu_handler emu_bfe, emu_bfi, emu_bmsk, emu_szext, emu_cvt_pack, emu_lop3, emu_bits, emu_dp4a,
+    emu_dp2a;
 emu_selector emu_select_integer, emu_select_pair, emu_select_shf, emu_select_prmt;
 /* carry.c */
 emu_selector emu_select_carry;

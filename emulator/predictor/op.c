@@ -33,8 +33,8 @@ static int last_number(const char *text) {
 static bool pipe_op(const char *m, const struct predictor_chip *c, struct predictor_op *o) {
     static const char *const fp32[] = {"FFMA", "FADD", "FMUL", NULL};
     static const char *const heavy[] = {"IMAD", "HADD2", "HFMA2", "HMUL2", "IDP", NULL};
-    static const char *const xu[] = {"MUFU", "I2F",  "F2I",  "F2F",   "POPC", "FLO",
-                                     "BREV", "FCHK", "FRND", "REDUX", NULL};
+    static const char *const xu[] = {"MUFU", "I2F",  "F2I",  "F2F",  "I2I",   "POPC",
+                                     "FLO",  "BREV", "FCHK", "FRND", "REDUX", NULL};
     static const char *const fp64[] = {"DADD", "DMUL", "DFMA", "DSETP", NULL};
     if (any(m, fp32)) {
         *o = (struct predictor_op){

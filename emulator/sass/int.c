@@ -342,6 +342,16 @@ enum sass_go sass_sel(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     return SASS_GO_NEXT;
 }
 
+/* The bytes that PRMT's modes choose, by the selector's last two bits: PTX ISA, prmt. */
+static const uint16_t sass_prmt_modes[][4] = {
+    {0x3210, 0x4321, 0x5432, 0x6543}, /* F4E */
+    {0x5670, 0x6701, 0x7012, 0x0123}, /* B4E */
+    {0x0000, 0x1111, 0x2222, 0x3333}, /* RC8 */
+    {0x3210, 0x3211, 0x3222, 0x3333}, /* ECL */
+    {0x0000, 0x1110, 0x2210, 0x3210}, /* ECR */
+    {0x1010, 0x3232, 0x1010, 0x3232}, /* RC16 */
+};
+
 enum sass_go sass_prmt(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
@@ -351,8 +361,9 @@ enum sass_go sass_prmt(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     for (int l = 0; l < SASS_LANES; l++) {
         uint64_t bytes = s0[l] | (uint64_t)s2[l] << 32;
         uint32_t r = 0;
+        const uint32_t selector = x->mode ? sass_prmt_modes[x->mode - 1][s1[l] & 3] : s1[l];
         for (int b = 0; b < 4; b++) {
-            uint32_t which = s1[l] >> 4 * b & 15;
+            uint32_t which = selector >> 4 * b & 15;
             uint32_t byte = (uint32_t)(bytes >> 8 * (which & 7) & 0xff);
             if (which & 8) byte = byte & 0x80 ? 0xff : 0;
             r |= byte << 8 * b;
@@ -370,14 +381,17 @@ enum sass_go sass_popc(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* The place of the highest 1, or (mode) how far it is from the top; of none, all ones. */
+/* The place of the highest 1, or (mode 1) how far it is from the top; of none, all ones. Mode 2: of a negative number, of
+ * the highest 0. */
 enum sass_go sass_flo(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     DEST;
     (void)m0;
     for (int l = 0; l < SASS_LANES; l++) {
-        uint32_t v = s0[l] ^ f0, above = v ? (uint32_t)__builtin_clz(v) : 0;
-        if (mask >> l & 1) d[l] = !v ? EMU_FULL : x->mode ? above : 31 - above;
+        uint32_t v = s0[l] ^ f0;
+        if (x->mode & 2 && v >> 31) v = ~v;
+        const uint32_t above = v ? (uint32_t)__builtin_clz(v) : 0;
+        if (mask >> l & 1) d[l] = !v ? EMU_FULL : x->mode & 1 ? above : 31 - above;
     }
     return SASS_GO_NEXT;
 }
@@ -478,6 +492,101 @@ enum sass_go sass_idp(struct sass_warp *w, const struct sass_exec *x, uint32_t m
             const uint32_t p = s0[l] >> b & 255, q = s1[l] >> b & 255;
             sum += (uint32_t)((x->mode & 1 ? (int)(int8_t)p : (int)p) *
                               (x->mode & 2 ? (int)(int8_t)q : (int)q));
+        }
+        if (mask >> l & 1) d[l] = sum;
+    }
+    return SASS_GO_NEXT;
+}
+
+/* A's halves times two bytes of B, the upper ones with mode 4; mode 1: A is signed, 2: B is */
+enum sass_go sass_idp_2a(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    (void)f0, (void)f1, (void)m0, (void)m1;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint32_t sum = V(2), bytes = x->mode & 4 ? s1[l] >> 16 : s1[l];
+        for (int h = 0; h < 2; h++) {
+            const uint32_t p = s0[l] >> 16 * h & 0xffff, q = bytes >> 8 * h & 255;
+            sum += (uint32_t)((x->mode & 1 ? (int)(int16_t)p : (int)p) *
+                              (x->mode & 2 ? (int)(int8_t)q : (int)q));
+        }
+        if (mask >> l & 1) d[l] = sum;
+    }
+    return SASS_GO_NEXT;
+}
+
+/* A width of bits, with mode 1 without its upper bits, else 32 at most. */
+static uint32_t bits_of(const struct sass_exec *x, uint32_t n) {
+    return x->mode & 1 ? n & 31 : n < 32 ? n : 32;
+}
+
+/* Ones from bit a on, b of them. */
+enum sass_go sass_bmsk(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    DEST;
+    (void)f0, (void)f1, (void)m0, (void)m1;
+    EACH((uint32_t)((((uint64_t)1 << bits_of(x, s1[l])) - 1) << bits_of(x, s0[l])));
+    return SASS_GO_NEXT;
+}
+
+/* The last b bits of a, a signed number or (mode 2) an unsigned one. */
+enum sass_go sass_sgxt(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    DEST;
+    (void)f0, (void)f1, (void)m0, (void)m1;
+    for (int l = 0; l < SASS_LANES; l++) {
+        const uint32_t n = bits_of(x, s1[l]), ones = (uint32_t)(((uint64_t)1 << n) - 1);
+        uint32_t v = s0[l] & ones;
+        if (!(x->mode & 2) && n && v >> (n - 1) & 1) v |= ~ones;
+        if (mask >> l & 1) d[l] = v;
+    }
+    return SASS_GO_NEXT;
+}
+
+/* A signed number as one of so many bits (imm), signed with mode 1. */
+static uint32_t saturated(const struct sass_exec *x, uint32_t v) {
+    const int32_t most = (1 << (x->imm - (x->mode & 1))) - 1, least = x->mode & 1 ? -most - 1 : 0;
+    const int32_t s = (int32_t)v;
+    return (uint32_t)(s < least ? least : s > most ? most : s);
+}
+
+enum sass_go sass_i2i(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    EACH(saturated(x, V(0)));
+    return SASS_GO_NEXT;
+}
+
+/* a above b, and what is left of c above both */
+enum sass_go sass_i2ip(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    (void)f2, (void)m2;
+    const uint32_t bits = x->imm, ones = (1u << bits) - 1;
+    EACH((uint32_t)((uint64_t)s2[l] << 2 * bits) | (saturated(x, V(0)) & ones) << bits |
+         (saturated(x, V(1)) & ones));
+    return SASS_GO_NEXT;
+}
+
+/* The sum of |a - b| of four bytes (mode: signed ones), and c */
+enum sass_go sass_vabsdiff4(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    (void)f0, (void)f1, (void)m0, (void)m1;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint32_t sum = V(2);
+        for (int b = 0; b < 32; b += 8) {
+            const uint32_t p = s0[l] >> b & 255, q = s1[l] >> b & 255;
+            const int by = x->mode ? (int8_t)p - (int8_t)q : (int)p - (int)q;
+            sum += (uint32_t)(by < 0 ? -by : by);
         }
         if (mask >> l & 1) d[l] = sum;
     }

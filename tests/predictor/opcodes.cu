@@ -320,3 +320,46 @@ KERNEL(groups) {
         1000006657u + 2 * t + (in[0] & 0); /* what is known of n here, the compiler does not know */
     out[t] = passes(n, 2) && passes(n, 7) && passes(n, 61);
 }
+#define TO(k, ptx) asm(ptx ";" : "=r"(out[128 * (k) + t]) : "r"(v), "r"(n), "r"(w))
+/* BMSK, SGXT, FLO of signed numbers, and PRMT's modes: widths from -100 to 100, any numbers */
+KERNEL(widths) {
+    T;
+    const unsigned n = in[t], v = any[t], w = any[t + 128];
+    TO(0, "bmsk.clamp.b32 %0, %2, %3");
+    TO(1, "bmsk.wrap.b32 %0, %3, %2");
+    TO(2, "szext.clamp.s32 %0, %1, %2");
+    TO(3, "szext.wrap.s32 %0, %1, %2");
+    TO(4, "szext.clamp.u32 %0, %1, %2");
+    TO(5, "szext.wrap.u32 %0, %1, %2");
+    TO(6, "bfe.u32 %0, %1, %2, %3");
+    TO(7, "bfe.s32 %0, %1, %3, %2");
+    TO(8, "bfi.b32 %0, %1, %3, %2, 7");
+    TO(9, "mul24.lo.s32 %0, %1, %3");
+    TO(10, "bfind.s32 %0, %1");
+    TO(11, "bfind.shiftamt.s32 %0, %2");
+    TO(12, "prmt.b32.f4e %0, %1, %3, %2");
+    TO(13, "prmt.b32.b4e %0, %1, %3, %2");
+    TO(14, "prmt.b32.rc8 %0, %1, %3, %2");
+    TO(15, "prmt.b32.ecl %0, %1, %3, %2");
+    TO(16, "prmt.b32.ecr %0, %1, %3, %2");
+    TO(17, "prmt.b32.rc16 %0, %1, %3, %2");
+}
+/* IDP.2A, I2I, I2IP, VABSDIFF4 */
+KERNEL(narrowed) {
+    T;
+    const unsigned n = in[t] * 1000, v = any[t], w = any[t + 128];
+    TO(0, "dp2a.lo.s32.s32 %0, %1, %3, %2");
+    TO(1, "dp2a.hi.s32.u32 %0, %1, %3, %2");
+    TO(2, "dp2a.lo.u32.s32 %0, %1, %3, %2");
+    TO(3, "dp2a.hi.u32.u32 %0, %1, %3, %2");
+    TO(4, "cvt.pack.sat.s16.s32 %0, %1, %2");
+    TO(5, "cvt.pack.sat.u16.s32 %0, %2, %2");
+    TO(6, "cvt.pack.sat.u8.s32.b32 %0, %2, %1, %3");
+    TO(7, "cvt.pack.sat.s8.s32.b32 %0, %2, %1, %3");
+    TO(8, "vabsdiff4.u32.u32.u32.add %0, %1, %3, %2");
+    TO(9, "vabsdiff4.s32.s32.s32.add %0, %1, %3, %2");
+    TO(10, "cvt.sat.u8.s32 %0, %2");
+    TO(11, "cvt.sat.s8.s32 %0, %2");
+    TO(12, "cvt.sat.u16.s32 %0, %2");
+    TO(13, "cvt.sat.s16.s32 %0, %2");
+}

@@ -253,6 +253,36 @@ enum emu_step emu_bmsk(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
     return EMU_NEXT;
 }
 
+/* The last b bits of a, a number with or without a sign. */
+enum emu_step emu_szext(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    const bool wrap = emu_has(i, "wrap"), is_signed = emu_has(i, "s32");
+    EMU_EACH_LANE(l, mask) {
+        uint32_t a = ROW(uint32_t, 1)[l], b = ROW(uint32_t, 2)[l], n = wrap ? b & 31 : b;
+        if (n > 32) n = 32;
+        const uint32_t ones = (uint32_t)(((uint64_t)1 << n) - 1);
+        const bool negative = is_signed && n && a >> (n - 1) & 1;
+        ROW(uint32_t, 0)[l] = negative ? a | ~ones : a & ones;
+    }
+    return EMU_NEXT;
+}
+
+/* a above b, each as a number of 8 or 16 bits, and above both what is left of c. */
+enum emu_step emu_cvt_pack(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    const bool bytes = emu_has(i, "b32"), is_signed = emu_has(i, "s16") || emu_has(i, "s8");
+    const int bits = bytes ? 8 : 16, most = (1 << (bits - is_signed)) - 1,
+              least = is_signed ? -most - 1 : 0;
+    const uint32_t ones = (1u << bits) - 1;
+    EMU_EACH_LANE(l, mask) {
+        uint32_t d = bytes ? ROW(uint32_t, 3)[l] << 16 : 0;
+        for (int k = 1; k <= 2; k++) {
+            const int32_t v = ROW(int32_t, k)[l], in = v < least ? least : v > most ? most : v;
+            d |= ((uint32_t)in & ones) << (k == 1 ? bits : 0);
+        }
+        ROW(uint32_t, 0)[l] = d;
+    }
+    return EMU_NEXT;
+}
+
 /* The generic mode, and f4e, b4e, rc8, ecl, ecr, rc16 by way of the selectors they stand for. */
 static uint32_t prmt(uint32_t a, uint32_t b, uint32_t selector) {
     uint64_t bytes = (uint64_t)b << 32 | a;

@@ -153,6 +153,9 @@ static void d_mov(struct decoder *c) {
 }
 
 static void d_prmt(struct decoder *c) {
+    static const char *const modes[] = {"F4E", "B4E", "RC8", "ECL", "ECR", "RC16"};
+    for (int m = 0; m < 6; m++)
+        if (sd_mod(c, modes[m])) c->x->mode = (uint8_t)(m + 1);
     sd_dst(c, 1);
     sd_plain(c, 0, 1);
     sd_plain(c, 1, 1);
@@ -166,11 +169,10 @@ static void d_iabs(struct decoder *c) {
     sd_set(c, sass_iabs);
 }
 
-/* POPC, FLO.U32; UPOPC, UFLO */
+/* POPC, FLO, FLO.U32; UPOPC, UFLO */
 static void d_count(struct decoder *c) {
-    bool popc = strstr(c->name, "POPC");
-    if (!popc) sd_must(c, "U32");
-    c->x->mode = sd_mod(c, "SH");
+    bool popc = strstr(c->name, "POPC"), is_signed = !popc && !sd_mod(c, "U32");
+    c->x->mode = (uint8_t)(sd_mod(c, "SH") | is_signed << 1);
     sd_dst(c, 1);
     sd_source(c, 0, 1, false);
     if (c->x->s[0].less) c->bad = true;
@@ -219,7 +221,67 @@ static void d_vimnmx(struct decoder *c) {
     sd_set(c, pairs ? sass_vimnmx_x2 : sass_vimnmx);
 }
 
+static void d_idp_2a(struct decoder *c) {
+    const bool upper = sd_mod(c, "HI");
+    if (!upper) sd_must(c, "LO");
+    const bool a = sd_mod(c, "S16"), b = sd_mod(c, "S8");
+    if (!a) sd_must(c, "U16");
+    if (!b) sd_must(c, "U8");
+    c->x->mode = (uint8_t)(a | b << 1 | upper << 2);
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_plain(c, 1, 1);
+    sd_isrc(c, 2);
+    sd_set(c, sass_idp_2a);
+}
+
+/* BMSK, SGXT: a, and how many bits */
+static void d_bits(struct decoder *c) {
+    const bool sgxt = !strcmp(c->name, "SGXT");
+    c->x->mode = (uint8_t)(sd_mod(c, "W") | (sgxt && sd_mod(c, "U32")) << 1);
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_plain(c, 1, 1);
+    sd_set(c, sgxt ? sass_sgxt : sass_bmsk);
+}
+
+/* I2I.U8.S32.SAT d, a; I2IP.U8.S32.SAT d, a, b, c */
+static void d_narrow(struct decoder *c) {
+    static const char *const types[] = {"U8", "S8", "U16", "S16"};
+    const bool pack = !strcmp(c->name, "I2IP");
+    int type = -1;
+    for (int t = 0; t < 4; t++)
+        if (sd_mod(c, types[t])) type = t;
+    if (type < 0) c->bad = true;
+    sd_must(c, "S32");
+    sd_must(c, "SAT");
+    c->x->mode = (uint8_t)(type & 1);
+    c->x->imm = type < 2 ? 8 : 16;
+    sd_dst(c, 1);
+    sd_isrc(c, 0);
+    if (pack) {
+        sd_isrc(c, 1);
+        sd_plain(c, 2, 1);
+    }
+    sd_set(c, pack ? sass_i2ip : sass_i2i);
+}
+
+static void d_vabsdiff4(struct decoder *c) {
+    c->x->mode = sd_mod(c, "S8");
+    if (!c->x->mode) sd_must(c, "U8");
+    sd_must(c, "ACC");
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_plain(c, 1, 1);
+    sd_isrc(c, 2);
+    sd_set(c, sass_vabsdiff4);
+}
+
 static void d_idp(struct decoder *c) {
+    if (sd_mod(c, "2A")) {
+        d_idp_2a(c);
+        return;
+    }
     sd_must(c, "4A");
     bool a = sd_mod(c, "S8"), b = a && sd_mod(c, "S8");
     if (!b && !sd_mod(c, "U8")) c->bad = true; /* both types differ, or are U8 */
@@ -275,6 +337,11 @@ const struct sd_mnemonic sd_int[] = {
     {SASS_OP_VIADDMNMX, d_viaddmnmx},
     {SASS_OP_IDP, d_idp},
     {SASS_OP_VABSDIFF, d_vabsdiff},
+    {SASS_OP_VABSDIFF4, d_vabsdiff4},
+    {SASS_OP_BMSK, d_bits},
+    {SASS_OP_SGXT, d_bits},
+    {SASS_OP_I2I, d_narrow},
+    {SASS_OP_I2IP, d_narrow},
     {SASS_OP_VIMNMX, d_vimnmx},
     {SASS_OP_VIMNMX3, d_vimnmx},
     {SASS_OP_UFLO, d_count},
