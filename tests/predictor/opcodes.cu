@@ -344,9 +344,11 @@ KERNEL(widths) {
     TO(16, "prmt.b32.ecr %0, %1, %3, %2");
     TO(17, "prmt.b32.rc16 %0, %1, %3, %2");
 }
-/* IDP.2A, I2I, I2IP, VABSDIFF4 */
+/* IDP.2A, I2I, I2IP, VABSDIFF4; CCTL of a prefetch */
 KERNEL(narrowed) {
     T;
+    asm volatile("prefetch.global.L2 [%0];" : : "l"(in + t));
+    asm volatile("prefetch.global.L1 [%0];" : : "l"(any + t));
     const unsigned n = in[t] * 1000, v = any[t], w = any[t + 128];
     TO(0, "dp2a.lo.s32.s32 %0, %1, %3, %2");
     TO(1, "dp2a.hi.s32.u32 %0, %1, %3, %2");

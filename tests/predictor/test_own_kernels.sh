@@ -97,8 +97,8 @@ check "memory is as it was" says '^0 wrong, 96 counted$' emulated "$dir/own"
 check "each grid is predicted" says '^add +1, 1 like it +8 ' emulated "$dir/own"
 check "the other too" grep -qE '^ +3 +4 +256 +[0-9]{4}' "$tap_dir/said"
 check "loads past L1, as of volatile" grep -qE '^wait +1 +1 +32 +[0-9]{4}' "$tap_dir/said"
-check "an unknown instruction" grep -qE '^not predicted: halve: the predictor: 0x.* IDP.2A.* .*own_kernels.cu:[0-9]+[)]: modifier .2A is not known' "$tap_dir/said"
-check "once" [ "$(grep -c '^not predicted: .*IDP' "$tap_dir/said")" -eq 1 ]
+check "an unknown instruction" grep -qE '^not predicted: halve: the predictor: 0x.* VIADD.16x2.* .*own_kernels.cu:[0-9]+[)]: modifier .16x2 is not known' "$tap_dir/said"
+check "once" [ "$(grep -c '^not predicted: .*VIADD' "$tap_dir/said")" -eq 1 ]
 check "a kernel that reads the clock" says '^timed +1 +1 +32 +[0-9]{3,4} ' emulated "$dir/own" reads the clock
 check "many launches" says '^add +1, 38 like it ' emulated "$dir/own" many
 check "no time for any" says '^not predicted: add, halve, wait: the 1e-06 s of --predict-budget are over$' emulated --predict-budget 1e-6 --json "$dir/late.jsonl" "$dir/own"
@@ -188,7 +188,7 @@ assert add.prediction == sys.argv[1] and add.groups("CYCLES")["cycles_elapsed"] 
 assert "long_scoreboard" in add.source()
 halve = attnlab.RawKernel(code, "halve")
 halve(1, 32, (np.ones(32),))
-assert halve.prediction.startswith("n/a: ") and "IDP" in halve.prediction and "cycles_elapsed" not in halve.counters
+assert halve.prediction.startswith("n/a: ") and "VIADD" in halve.prediction and "cycles_elapsed" not in halve.counters
 ' "$validated"
 
 # ---- No nvdisasm: the table without it, status 0

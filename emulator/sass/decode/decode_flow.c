@@ -189,19 +189,20 @@ static void d_exit(struct decoder *c) {
 }
 static void d_yield(struct decoder *c) { sd_set(c, sass_yield); }
 
-/* Fences and waits for memory do nothing here, because execution is in order. */
+/* Fences and waits for memory do nothing here, because execution is in order; prefetches are not modelled. */
 static void d_order(struct decoder *c) {
     static const char *const forms[] = {
-        "ACQBULK",         "CCTL.IVALL",         "CGAERRBAR",     "ENDCOLLECTIVE",
-        "ERRBAR",          "FENCE.VIEW.ASYNC.S", "LDGDEPBAR",     "MEMBAR.ALL.CTA",
-        "MEMBAR.ALL.GPU",  "MEMBAR.SC.GPU",      "NOP",           "PREEXIT",
-        "MEMBAR.ALL.SYS",  "MEMBAR.SC.SYS",      "MEMBAR.SC.CTA", "UTMACMDFLUSH",
-        "WARPGROUP.ARRIVE"};
+        "ACQBULK",          "CCTL.IVALL",         "CGAERRBAR",     "ENDCOLLECTIVE",
+        "ERRBAR",           "FENCE.VIEW.ASYNC.S", "LDGDEPBAR",     "MEMBAR.ALL.CTA",
+        "MEMBAR.ALL.GPU",   "MEMBAR.SC.GPU",      "NOP",           "PREEXIT",
+        "MEMBAR.ALL.SYS",   "MEMBAR.SC.SYS",      "MEMBAR.SC.CTA", "UTMACMDFLUSH",
+        "WARPGROUP.ARRIVE", "CCTL.E.PF1",         "CCTL.E.PF2"};
     bool known = false;
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
         known |= !strcmp(forms[f], c->text->opcode);
     if (!known) c->bad = true;
     memset(c->used, true, sizeof c->used);
+    if (!strncmp(c->text->opcode, "CCTL.E.PF", 9)) sd_take(c); /* the address */
     sd_set(c, sass_nop);
 }
 static void d_nanosleep(struct decoder *c) {
