@@ -165,11 +165,11 @@ if CLOCK:
            lambda result: [lost.part for lost in result.lost] == ["time"] and 0 < result.lost[0].points < grade.TIME)
 if CLOCK and not GPU:
     # what the predictor does not know costs the time, and the line is said: of the kernel, not of the toolkit's header
-    unknown = cheats.changed(cheats.QK, (TILE, "        if (__dp2a_lo((unsigned)tid, 3u, 0u) == ~0u) return;\n" + TILE))
-    at = 1 + unknown[:unknown.index("__dp2a_lo")].count("\n")
+    unknown = cheats.changed(cheats.QK, (TILE, "        if (__vadd2((unsigned)tid, 3u) == ~0u) return;\n" + TILE))
+    at = 1 + unknown[:unknown.index("__vadd2")].count("\n")
     judged("time", "an instruction that the predictor does not know costs the time, and no more", 2, {"kernel.cu": unknown},
            lambda result: result.score == 100 - grade.TIME and [(lost.part, lost.file, lost.line) for lost in result.lost] == [
-               ("time", "kernel.cu", at)] and "does not know IDP" in result.lost[0].why)
+               ("time", "kernel.cu", at)] and "does not know VIADD" in result.lost[0].why)
 judge_all()
 if ONLY or GPU:
     print_table()
