@@ -293,7 +293,7 @@ const char *sass_decode(struct sass_code *code, const struct sass_text *text,
 sass_handler
     sass_iadd3, sass_iadd3_carry, sass_add64, sass_imad, sass_imad_x, sass_imad_hi, sass_imad_wide,
     sass_lea, sass_lea_hi, sass_lop3, sass_shf, sass_isetp, sass_sel, sass_prmt, sass_iabs, sass_popc, sass_flo, sass_brev, sass_mov,
-    sass_plop3, sass_p2r, sass_r2p, sass_vimnmx, sass_vimnmx_x2, sass_viaddmnmx, sass_idp, sass_idp_2a, sass_vabsdiff, sass_vabsdiff4, sass_bmsk, sass_sgxt, sass_i2i, sass_i2ip,
+    sass_plop3, sass_p2r, sass_r2p, sass_vimnmx, sass_vimnmx_x2, sass_viaddmnmx, sass_idp, sass_vabsdiff, sass_vabsdiff4, sass_bmsk, sass_sgxt, sass_i2i, sass_i2ip,
     sass_fadd, sass_fmul, sass_ffma, sass_fadd_ftz, sass_fmul_ftz, sass_ffma_ftz, sass_ffma_apart, sass_float_mode, sass_fmul_scaled, sass_fmnmx, sass_fmnmx_nan, sass_fsetp, sass_fset, sass_fsel, sass_f2fp,
     sass_hadd2_f32, sass_pairs, sass_hmnmx2, sass_hsetp2, sass_hset2, sass_fchk, sass_frnd, sass_f2f, sass_fp64, sass_dsetp, sass_dsetp_least, sass_seed64, sass_sin, sass_cos, sass_tanh, sass_ex2, sass_rcp, sass_rsq, sass_sqrt, sass_lg2, sass_i2f, sass_f2i,
     sass_bra, sass_bra_any, sass_bra_div, sass_brx, sass_bssy, sass_break, sass_bsync, sass_call, sass_exit,

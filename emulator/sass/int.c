@@ -479,38 +479,21 @@ enum sass_go sass_vimnmx_x2(struct sass_warp *w, const struct sass_exec *x, uint
     return SASS_GO_NEXT;
 }
 
-/* Dot product of four bytes each, plus c. mode: bit n: source n is signed */
+/* Products of parts of a and bytes of b, summed up with c. imm: bits of a's parts, 8 or 16. mode: bit n: source n is signed; 4:
+ * the upper bytes of b, where two are enough */
 enum sass_go sass_idp(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
     SOURCE(2);
     DEST;
     (void)f0, (void)f1, (void)m0, (void)m1;
+    const unsigned bits = x->imm, rest = 32 - bits, first = x->mode & 4 ? 16 : 0;
     for (int l = 0; l < SASS_LANES; l++) {
-        uint32_t sum = V(2);
-        for (int b = 0; b < 32; b += 8) {
-            const uint32_t p = s0[l] >> b & 255, q = s1[l] >> b & 255;
-            sum += (uint32_t)((x->mode & 1 ? (int)(int8_t)p : (int)p) *
-                              (x->mode & 2 ? (int)(int8_t)q : (int)q));
-        }
-        if (mask >> l & 1) d[l] = sum;
-    }
-    return SASS_GO_NEXT;
-}
-
-/* A's halves times two bytes of B, the upper ones with mode 4; mode 1: A is signed, 2: B is */
-enum sass_go sass_idp_2a(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
-    SOURCE(0);
-    SOURCE(1);
-    SOURCE(2);
-    DEST;
-    (void)f0, (void)f1, (void)m0, (void)m1;
-    for (int l = 0; l < SASS_LANES; l++) {
-        uint32_t sum = V(2), bytes = x->mode & 4 ? s1[l] >> 16 : s1[l];
-        for (int h = 0; h < 2; h++) {
-            const uint32_t p = s0[l] >> 16 * h & 0xffff, q = bytes >> 8 * h & 255;
-            sum += (uint32_t)((x->mode & 1 ? (int)(int16_t)p : (int)p) *
-                              (x->mode & 2 ? (int)(int8_t)q : (int)q));
+        uint32_t sum = V(2), a = s0[l], b = s1[l] >> first;
+        for (unsigned k = 0; k < 32 / bits; k++, a >>= bits, b >>= 8) {
+            const uint32_t p = a << rest, q = b << 24; /* at the top, for their signs */
+            sum += (x->mode & 1 ? (uint32_t)((int32_t)p >> rest) : p >> rest) *
+                   (x->mode & 2 ? (uint32_t)((int32_t)q >> 24) : q >> 24);
         }
         if (mask >> l & 1) d[l] = sum;
     }

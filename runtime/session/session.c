@@ -166,7 +166,7 @@ static void on_abort(int signal) {
     enum { WAIT_S = 10, EACH_MS = 10 };
     const struct timespec each = {.tv_nsec = EACH_MS * 1000000};
     static const char untold[] =
-        "run: the program has damaged its heap; its launches cannot be told\n";
+        "run: the program aborted, and its launches could not be told; its heap may be damaged\n";
     const unsigned char byte = (unsigned char)signal;
     if (getpid() != owner || in_its_thread) return;
     busy = true; /* this thread may have the lock, and does not give it back */

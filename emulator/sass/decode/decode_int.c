@@ -221,18 +221,12 @@ static void d_vimnmx(struct decoder *c) {
     sd_set(c, pairs ? sass_vimnmx_x2 : sass_vimnmx);
 }
 
-static void d_idp_2a(struct decoder *c) {
-    const bool upper = sd_mod(c, "HI");
-    if (!upper) sd_must(c, "LO");
-    const bool a = sd_mod(c, "S16"), b = sd_mod(c, "S8");
-    if (!a) sd_must(c, "U16");
-    if (!b) sd_must(c, "U8");
-    c->x->mode = (uint8_t)(a | b << 1 | upper << 2);
+/* d, a, b, c: c is added to what the parts of a and b make. */
+static void parts_and_sum(struct decoder *c) {
     sd_dst(c, 1);
     sd_plain(c, 0, 1);
     sd_plain(c, 1, 1);
     sd_isrc(c, 2);
-    sd_set(c, sass_idp_2a);
 }
 
 /* BMSK, SGXT: a, and how many bits */
@@ -270,28 +264,37 @@ static void d_vabsdiff4(struct decoder *c) {
     c->x->mode = sd_mod(c, "S8");
     if (!c->x->mode) sd_must(c, "U8");
     sd_must(c, "ACC");
-    sd_dst(c, 1);
-    sd_plain(c, 0, 1);
-    sd_plain(c, 1, 1);
-    sd_isrc(c, 2);
+    parts_and_sum(c);
     sd_set(c, sass_vabsdiff4);
 }
 
-static void d_idp(struct decoder *c) {
-    if (sd_mod(c, "2A")) {
-        d_idp_2a(c);
-        return;
-    }
+/* IDP.2A.LO.S16.U8 */
+static void d_idp_2a(struct decoder *c) {
+    const bool upper = sd_mod(c, "HI"), a = sd_mod(c, "S16"), b = sd_mod(c, "S8");
+    if (!upper) sd_must(c, "LO");
+    if (!a) sd_must(c, "U16");
+    if (!b) sd_must(c, "U8");
+    c->x->mode = (uint8_t)(a | b << 1 | upper << 2);
+    c->x->imm = 16;
+}
+
+/* IDP.4A.U8.S8 */
+static void d_idp_4a(struct decoder *c) {
     sd_must(c, "4A");
     bool a = sd_mod(c, "S8"), b = a && sd_mod(c, "S8");
     if (!b && !sd_mod(c, "U8")) c->bad = true; /* both types differ, or are U8 */
     if (!a) sd_must(c, "U8");
     if (a && !b && strcmp(c->modifier[1], "S8")) a = false, b = true; /* U8.S8 */
     c->x->mode = (uint8_t)(a | b << 1);
-    sd_dst(c, 1);
-    sd_plain(c, 0, 1);
-    sd_plain(c, 1, 1);
-    sd_isrc(c, 2);
+    c->x->imm = 8;
+}
+
+static void d_idp(struct decoder *c) {
+    if (sd_mod(c, "2A"))
+        d_idp_2a(c);
+    else
+        d_idp_4a(c);
+    parts_and_sum(c);
     sd_set(c, sass_idp);
 }
 
