@@ -2,6 +2,7 @@
  * into the adder, -x as ~x with one added. */
 #include "exec.h"
 
+#include "emulator/instructions/arithmetic/bits.h"
 #include "emulator/instructions/lanes.h"
 
 #define SOURCE(n)                                                                                  \
@@ -342,34 +343,13 @@ enum sass_go sass_sel(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     return SASS_GO_NEXT;
 }
 
-/* The bytes that PRMT's modes choose, by the selector's last two bits: PTX ISA, prmt. */
-static const uint16_t sass_prmt_modes[][4] = {
-    {0x3210, 0x4321, 0x5432, 0x6543}, /* F4E */
-    {0x5670, 0x6701, 0x7012, 0x0123}, /* B4E */
-    {0x0000, 0x1111, 0x2222, 0x3333}, /* RC8 */
-    {0x3210, 0x3211, 0x3222, 0x3333}, /* ECL */
-    {0x0000, 0x1110, 0x2210, 0x3210}, /* ECR */
-    {0x1010, 0x3232, 0x1010, 0x3232}, /* RC16 */
-};
-
 enum sass_go sass_prmt(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
     SOURCE(2);
     DEST;
     (void)f0, (void)f1, (void)f2, (void)m0, (void)m1, (void)m2;
-    for (int l = 0; l < SASS_LANES; l++) {
-        uint64_t bytes = s0[l] | (uint64_t)s2[l] << 32;
-        uint32_t r = 0;
-        const uint32_t selector = x->mode ? sass_prmt_modes[x->mode - 1][s1[l] & 3] : s1[l];
-        for (int b = 0; b < 4; b++) {
-            uint32_t which = selector >> 4 * b & 15;
-            uint32_t byte = (uint32_t)(bytes >> 8 * (which & 7) & 0xff);
-            if (which & 8) byte = byte & 0x80 ? 0xff : 0;
-            r |= byte << 8 * b;
-        }
-        if (mask >> l & 1) d[l] = r;
-    }
+    EACH(permuted(s0[l], s2[l], s1[l], x->mode));
     return SASS_GO_NEXT;
 }
 
@@ -500,60 +480,41 @@ enum sass_go sass_idp(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     return SASS_GO_NEXT;
 }
 
-/* A width of bits, with mode 1 without its upper bits, else 32 at most. */
-static uint32_t bits_of(const struct sass_exec *x, uint32_t n) {
-    return x->mode & 1 ? n & 31 : n < 32 ? n : 32;
-}
-
-/* Ones from bit a on, b of them. */
+/* BMSK; mode 1: widths wrap */
 enum sass_go sass_bmsk(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
     DEST;
     (void)f0, (void)f1, (void)m0, (void)m1;
-    EACH((uint32_t)((((uint64_t)1 << bits_of(x, s1[l])) - 1) << bits_of(x, s0[l])));
+    EACH(ones_from(width_of(s0[l], x->mode), width_of(s1[l], x->mode)));
     return SASS_GO_NEXT;
 }
 
-/* The last b bits of a, a signed number or (mode 2) an unsigned one. */
+/* SGXT; mode 1: widths wrap, 2: unsigned */
 enum sass_go sass_sgxt(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
     DEST;
     (void)f0, (void)f1, (void)m0, (void)m1;
-    for (int l = 0; l < SASS_LANES; l++) {
-        const uint32_t n = bits_of(x, s1[l]), ones = (uint32_t)(((uint64_t)1 << n) - 1);
-        uint32_t v = s0[l] & ones;
-        if (!(x->mode & 2) && n && v >> (n - 1) & 1) v |= ~ones;
-        if (mask >> l & 1) d[l] = v;
-    }
+    EACH(extended(s0[l], width_of(s1[l], x->mode & 1), !(x->mode & 2)));
     return SASS_GO_NEXT;
 }
 
-/* A signed number as one of so many bits (imm), signed with mode 1. */
-static uint32_t saturated(const struct sass_exec *x, uint32_t v) {
-    const int32_t most = (1 << (x->imm - (x->mode & 1))) - 1, least = x->mode & 1 ? -most - 1 : 0;
-    const int32_t s = (int32_t)v;
-    return (uint32_t)(s < least ? least : s > most ? most : s);
-}
-
+/* I2I and I2IP: into numbers of so many bits (imm), signed with mode 1 */
 enum sass_go sass_i2i(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     DEST;
-    EACH(saturated(x, V(0)));
+    EACH((uint32_t)narrowed((int32_t)V(0), (int)x->imm, x->mode));
     return SASS_GO_NEXT;
 }
 
-/* a above b, and what is left of c above both */
 enum sass_go sass_i2ip(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
     SOURCE(2);
     DEST;
     (void)f2, (void)m2;
-    const uint32_t bits = x->imm, ones = (1u << bits) - 1;
-    EACH((uint32_t)((uint64_t)s2[l] << 2 * bits) | (saturated(x, V(0)) & ones) << bits |
-         (saturated(x, V(1)) & ones));
+    EACH(packed((int32_t)V(0), (int32_t)V(1), s2[l], (int)x->imm, x->mode));
     return SASS_GO_NEXT;
 }
 

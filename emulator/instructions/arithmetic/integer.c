@@ -1,4 +1,5 @@
 /* Integer and bit instructions. 16-bit values live zero-extended in 32-bit lanes. */
+#include "bits.h"
 #include "emulator/instructions/handlers.h"
 #include "emulator/instructions/lanes.h"
 
@@ -241,69 +242,35 @@ enum emu_step emu_bfi(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
     return EMU_NEXT;
 }
 
-/* Ones from bit a on, b of them. */
 enum emu_step emu_bmsk(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    bool wrap = emu_has(i, "wrap");
-    EMU_EACH_LANE(l, mask) {
-        uint32_t a = ROW(uint32_t, 1)[l], b = ROW(uint32_t, 2)[l];
-        a = wrap ? a & 31 : a > 32 ? 32 : a;
-        b = wrap ? b & 31 : b > 32 ? 32 : b;
-        ROW(uint32_t, 0)[l] = (uint32_t)((((uint64_t)1 << b) - 1) << a);
-    }
+    const bool wraps = emu_has(i, "wrap");
+    const uint32_t *a = ROW(uint32_t, 1), *b = ROW(uint32_t, 2);
+    uint32_t *d = ROW(uint32_t, 0);
+    EACH(ones_from(width_of(a[l], wraps), width_of(b[l], wraps)));
     return EMU_NEXT;
 }
 
-/* The last b bits of a, a number with or without a sign. */
 enum emu_step emu_szext(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    const bool wrap = emu_has(i, "wrap"), is_signed = emu_has(i, "s32");
-    EMU_EACH_LANE(l, mask) {
-        uint32_t a = ROW(uint32_t, 1)[l], b = ROW(uint32_t, 2)[l], n = wrap ? b & 31 : b;
-        if (n > 32) n = 32;
-        const uint32_t ones = (uint32_t)(((uint64_t)1 << n) - 1);
-        const bool negative = is_signed && n && a >> (n - 1) & 1;
-        ROW(uint32_t, 0)[l] = negative ? a | ~ones : a & ones;
-    }
+    const bool wraps = emu_has(i, "wrap"), is_signed = emu_has(i, "s32");
+    const uint32_t *a = ROW(uint32_t, 1), *b = ROW(uint32_t, 2);
+    uint32_t *d = ROW(uint32_t, 0);
+    EACH(extended(a[l], width_of(b[l], wraps), is_signed));
     return EMU_NEXT;
 }
 
-/* a above b, each as a number of 8 or 16 bits, and above both what is left of c. */
 enum emu_step emu_cvt_pack(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     const bool bytes = emu_has(i, "b32"), is_signed = emu_has(i, "s16") || emu_has(i, "s8");
-    const int bits = bytes ? 8 : 16, most = (1 << (bits - is_signed)) - 1,
-              least = is_signed ? -most - 1 : 0;
-    const uint32_t ones = (1u << bits) - 1;
-    EMU_EACH_LANE(l, mask) {
-        uint32_t d = bytes ? ROW(uint32_t, 3)[l] << 16 : 0;
-        for (int k = 1; k <= 2; k++) {
-            const int32_t v = ROW(int32_t, k)[l], in = v < least ? least : v > most ? most : v;
-            d |= ((uint32_t)in & ones) << (k == 1 ? bits : 0);
-        }
-        ROW(uint32_t, 0)[l] = d;
-    }
+    const int32_t *a = ROW(int32_t, 1), *b = ROW(int32_t, 2);
+    const uint32_t *c = bytes ? ROW(uint32_t, 3) : NULL;
+    uint32_t *d = ROW(uint32_t, 0);
+    EACH(packed(a[l], b[l], c ? c[l] : 0, bytes ? 8 : 16, is_signed));
     return EMU_NEXT;
 }
 
-/* The generic mode, and f4e, b4e, rc8, ecl, ecr, rc16 by way of the selectors they stand for. */
-static uint32_t prmt(uint32_t a, uint32_t b, uint32_t selector) {
-    uint64_t bytes = (uint64_t)b << 32 | a;
-    uint32_t d = 0;
-    for (int k = 0; k < 4; k++) {
-        uint32_t s = selector >> 4 * k & 15;
-        uint32_t byte = (uint32_t)(bytes >> 8 * (s & 7)) & 0xff;
-        if (s & 8) byte = byte & 0x80 ? 0xff : 0;
-        d |= byte << 8 * k;
-    }
-    return d;
-}
 static enum emu_step permute(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    static const uint16_t modes[6][4] = {
-        {0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
-        {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
-        {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
     uint32_t *d = ROW(uint32_t, 0);
     const uint32_t *a = ROW(uint32_t, 1), *b = ROW(uint32_t, 2), *c = ROW(uint32_t, 3);
-    int mode = i->aux[0];
-    EACH(prmt(a[l], b[l], mode ? modes[mode - 1][c[l] & 3] : c[l]));
+    EACH(permuted(a[l], b[l], c[l], i->aux[0]));
     return EMU_NEXT;
 }
 emu_handler *emu_select_prmt(struct emu_inst *i, const char **why) {

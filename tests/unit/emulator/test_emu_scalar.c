@@ -123,6 +123,19 @@ F(dp4a, ({
 F(dp2a_lo,
   (uint32_t)(c + (uint32_t)((int16_t)a * (int8_t)b + (int16_t)(a >> 16) * (int8_t)(b >> 8))))
 F(dp2a_hi, (uint32_t)(c + (a & 0xffff) * (b >> 16 & 0xff) + (a >> 16) * (b >> 24)))
+F(pack16, ({
+      int32_t x = (int32_t)a, y = (int32_t)b;
+      x = x > 32767 ? 32767 : x < -32768 ? -32768 : x;
+      y = y > 32767 ? 32767 : y < -32768 ? -32768 : y;
+      (uint32_t) x << 16 | (uint16_t)y;
+  }))
+F(pack8, ({
+      int32_t x = (int32_t)a, y = (int32_t)b;
+      x = x > 255 ? 255 : x < 0 ? 0 : x;
+      y = y > 255 ? 255 : y < 0 ? 0 : y;
+      c << 16 | (uint32_t)x << 8 | (uint32_t)y;
+  }))
+F(szext_, (b & 31) ? (uint32_t)((int32_t)(a << (32 - (b & 31))) >> (32 - (b & 31))) : 0)
 F(fadd_, u(f(a) + f(b)))
 F(fmul_, u(f(a) * f(b)))
 F(ffma_, u(fmaf(f(a), f(b), f(c))))
@@ -357,6 +370,9 @@ static const struct form forms[] = {
     {"dp4a.s32.s32 %r9, %r1, %r2, %r3;", dp4a, 0, 0},
     {"dp2a.lo.s32.s32 %r9, %r1, %r2, %r3;", dp2a_lo, 0, 0},
     {"dp2a.hi.u32.u32 %r9, %r1, %r2, %r3;", dp2a_hi, 0, 0},
+    {"cvt.pack.sat.s16.s32 %r9, %r1, %r2;", pack16, 0, 0},
+    {"cvt.pack.sat.u8.s32.b32 %r9, %r1, %r2, %r3;", pack8, 0, 0},
+    {"szext.wrap.s32 %r9, %r1, %r2;", szext_, 0, 0},
     {"add.f32 %f9, %f1, %f2;", fadd_, 0, 0},
     {"mul.rn.f32 %f9, %f1, %f2;", fmul_, 0, 0},
     {"fma.rn.f32 %f9, %f1, %f2, %f3;", ffma_, 0, 0},
